@@ -171,7 +171,7 @@ const struct verb cmd_compress = {
         (const struct operand[]){
             {.name = "IN",
              .help = "word vectors, or a classifier of text; ours or fastText's .bin"},
-            {.name = "OUT", .help = "where it goes: ours, or fastText's when it ends in .ftz"},
+            X,
             {0},
         },
     .groups =

@@ -18,11 +18,12 @@
 
 /* ---- line_reading.c: how lines are read, as a model remembers it ------------------------- */
 
-/* Texts are owned. */
+/* Texts are owned, labels are not. */
 struct line_reading {
     char *prefix;       /* of tokens that are labels; "" where a table has them */
     char *text, *label; /* columns of a table; NULL: lines */
     bool clean;         /* letters and digits alone, lower-cased */
+    const shoal_vocab *labels; /* tokens that are labels without the prefix; NULL: none is */
 };
 
 shoal_status line_reading_make(struct line_reading *r, const struct shoal_labelled_opts *opts);

@@ -16,7 +16,7 @@ shoal_status line_reading_copy(struct line_reading *r, const struct line_reading
 {
     shoal_status st;
 
-    *r = (struct line_reading){.clean = from->clean};
+    *r = (struct line_reading){.clean = from->clean, .labels = from->labels};
     st = copy_text(&r->prefix, from->prefix);
     if (st == SHOAL_OK)
         st = copy_text(&r->text, from->text);
@@ -48,7 +48,7 @@ shoal_status line_reading_make(struct line_reading *r, const struct shoal_labell
     bool table = o->text_column != NULL;
     struct line_reading from = {(char *)(uintptr_t)(table ? "" : o->label_prefix),
                                 (char *)(uintptr_t)o->text_column,
-                                (char *)(uintptr_t)o->label_column, o->clean};
+                                (char *)(uintptr_t)o->label_column, o->clean, NULL};
     shoal_status st = check_name("--text-column", o->text_column);
 
     *r = (struct line_reading){0};

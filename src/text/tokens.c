@@ -44,7 +44,9 @@ static bool is_label(const struct line_reading *r, struct span token)
 {
     size_t n = strlen(r->prefix);
 
-    return n > 0 && token.len >= n && memcmp(token.at, r->prefix, n) == 0;
+    if (n > 0 && token.len >= n && memcmp(token.at, r->prefix, n) == 0)
+        return true;
+    return r->labels && shoal_vocab_find(r->labels, token.at, token.len) != SHOAL_NO_ID;
 }
 
 static bool is_end(struct span token)

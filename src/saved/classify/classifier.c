@@ -14,6 +14,15 @@ shoal_status classifier_make_classes(shoal_classifier *m, enum shoal_loss loss, 
     return st == SHOAL_OK ? classify_init(&m->classes, &o, m->labels, NULL, kernel) : st;
 }
 
+void classifier_know_labels(shoal_classifier *m)
+{
+    const char *prefix = m->reading.prefix;
+
+    for (uint32_t k = 0; *prefix && k < shoal_vocab_size(m->labels); k++)
+        if (strncmp(shoal_vocab_word(m->labels, k), prefix, strlen(prefix)) != 0)
+            m->reading.labels = m->labels;
+}
+
 /* A copy of the first n words. */
 static shoal_status copy_words(shoal_vocab **out, const shoal_vocab *types, size_t n)
 {

@@ -28,6 +28,9 @@ struct shoal_classifier {
 
 /* Classes, by loss and labels, whose tables have `dim` columns. */
 shoal_status classifier_make_classes(shoal_classifier *m, enum shoal_loss loss, size_t dim);
+/* A file of fastText's does not say how its labels begin: where one begins otherwise than labels do,
+ * a token is a label if the model has it. */
+void classifier_know_labels(shoal_classifier *m);
 /* How class k is called: by another name, or by its label without the prefix. */
 const char *classifier_name(const shoal_classifier *m, size_t k);
 void classifier_close(void *model);
@@ -73,6 +76,10 @@ void classifier_add_fasttext(const shoal_classifier *m, const uint32_t *row, siz
 void classifier_rough_sigmoid(float *z, size_t n);
 shoal_status classifier_compress(void **out, const void *model,
                                  const struct shoal_compress_opts *opts);
+/* The rows of a model that lies in a file of fastText's, and which buckets have one, all of them, as
+ * our file has them; the caller's also after a failure. Quantised ones are refused. */
+shoal_status classifier_rows_fasttext(const shoal_classifier *m, const char *path, struct table *in,
+                                      uint64_t **bits);
 shoal_status classifier_save_fasttext(const shoal_classifier *m, const char *path);
 
 /* ---- score.c ---- */

@@ -135,8 +135,10 @@ static shoal_status read_all(shoal_classifier *m, struct fasttext_model_in *in)
                         KERNEL_MAX_DIM);
     if (st == SHOAL_OK)
         st = line_reading_make(&m->reading, &opts);
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK) {
+        classifier_know_labels(m);
         st = read_buckets(m, in);
+    }
     if (st == SHOAL_OK)
         st = classifier_make_classes(m, loss_of(f), (size_t)f->args.dim);
     return st == SHOAL_OK ? read_output(m, f) : st;
@@ -363,6 +365,30 @@ shoal_status classifier_save_fasttext(const shoal_classifier *m, const char *pat
         st = fasttext_save(path, &out);
     bytes_fini(&w.labels);
     free(w.label);
+    return st;
+}
+
+shoal_status classifier_rows_fasttext(const shoal_classifier *m, const char *path, struct table *in,
+                                      uint64_t **bits)
+{
+    const struct line_rows *f = &m->features;
+    size_t rows = (size_t)f->words + f->used;
+    shoal_status st;
+
+    *in = (struct table){0};
+    *bits = NULL;
+    if (!m->fasttext->file.input.dense)
+        return shoal_fail(SHOAL_EINVAL,
+                          "%s: the classifier is quantised, which only fastText's format holds: "
+                          "want --format fasttext, or a name that ends in .ftz", path);
+    st = table_init(in, "in", line_rows_all(f), m->classes.dim);
+    *bits = mem_array(((size_t)f->how.buckets + 63) / 64 + 1, sizeof **bits);
+    if (st == SHOAL_OK && !*bits)
+        st = SHOAL_ENOMEM;
+    for (size_t i = 0; i < rows && st == SHOAL_OK; i++)
+        copy_row(m, (uint32_t)i, in->at + i * m->stride);
+    for (uint32_t i = 0; i < f->how.buckets && st == SHOAL_OK; i++)
+        (*bits)[i / 64] |= 1ull << (i % 64);
     return st;
 }
 

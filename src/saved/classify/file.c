@@ -64,27 +64,47 @@ static shoal_status choose_format(const char *path, const struct shoal_save_opts
     return saved_check(&kind_classify, path, &own, format);
 }
 
-shoal_status classifier_save(const void *model, const char *path,
-                             const struct shoal_save_opts *opts)
+static shoal_status save_ours(const shoal_classifier *m, const char *path)
 {
     struct container_writer *w = NULL;
     struct bytes meta = {0};
-    enum shoal_format format;
-    shoal_status st = choose_format(path, opts, &format);
+    shoal_status st = make_meta(m, &meta);
 
-    if (st == SHOAL_OK && format == SHOAL_FORMAT_FASTTEXT)
-        return classifier_save_fasttext(model, path);
-    if (st == SHOAL_OK && !((const shoal_classifier *)model)->in)
-        return shoal_fail(SHOAL_EINVAL, "%s: a classifier of fastText's stays one of fastText's: want "
-                          "--format fasttext", path);
-    if (st == SHOAL_OK)
-        st = make_meta(model, &meta);
     if (st == SHOAL_OK)
         st = container_create(&w, path);
     if (st == SHOAL_OK)
-        st = put_all(model, &meta, w);
+        st = put_all(m, &meta, w);
     bytes_fini(&meta);
     return container_end(w, st);
+}
+
+/* Its rows are not aligned as ours, and have no bits. */
+static shoal_status save_from_fasttext(const shoal_classifier *m, const char *path)
+{
+    shoal_classifier own = *m;
+    struct table in;
+    shoal_status st = classifier_rows_fasttext(m, path, &in, &own.features.bits);
+
+    own.in = in.at;
+    if (st == SHOAL_OK)
+        st = save_ours(&own, path);
+    free(own.features.bits);
+    table_fini(&in);
+    return st;
+}
+
+shoal_status classifier_save(const void *model, const char *path,
+                             const struct shoal_save_opts *opts)
+{
+    const shoal_classifier *m = model;
+    enum shoal_format format;
+    shoal_status st = choose_format(path, opts, &format);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (format == SHOAL_FORMAT_FASTTEXT)
+        return classifier_save_fasttext(m, path);
+    return m->in ? save_ours(m, path) : save_from_fasttext(m, path);
 }
 
 /* ---- reading ---- */
@@ -183,8 +203,10 @@ static shoal_status read_all(shoal_classifier *m, const struct container *c)
         st = vocab_map(&m->words, c);
     if (st == SHOAL_OK)
         st = names_load(&m->labels, "labels", c);
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK) {
+        classifier_know_labels(m);
         st = read_features(m, c);
+    }
     if (st == SHOAL_OK)
         st = classifier_make_classes(m, loss, (size_t)dim);
     if (st == SHOAL_OK)

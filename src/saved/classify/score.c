@@ -14,7 +14,37 @@ struct scoring {
     unsigned threads;
     uint32_t *top; /* [lines][k] the likeliest classes; SHOAL_NO_ID: fewer */
     float *loss;   /* [lines] of its labels */
+    uint64_t *start; /* [lines + 1] where the labels of a line begin, each once */
+    uint32_t *label; /* [start[lines]] */
 };
+
+/* ---- labels ---- */
+
+/* A label that stands in a line twice is one, or a right answer would count as two. */
+static shoal_status take_labels(struct scoring *s)
+{
+    const shoal_labelled *l = s->lines;
+    uint64_t *last = mem_array(s->model->classes.classes, sizeof *last); /* line + 1 */
+    uint64_t n = 0;
+    bool whole;
+
+    s->start = mem_array(l->lines + 1, sizeof *s->start);
+    s->label = mem_array(l->label_start[l->lines] + 1, sizeof *s->label);
+    whole = last && s->start && s->label;
+    for (size_t line = 0; whole && line < l->lines; line++) {
+        for (uint64_t i = l->label_start[line]; i < l->label_start[line + 1]; i++) {
+            if (last[l->label[i]] == line + 1)
+                continue;
+            last[l->label[i]] = line + 1;
+            s->label[n++] = l->label[i];
+        }
+        s->start[line + 1] = n;
+    }
+    free(last);
+    return whole ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+/* ---- answers ---- */
 
 /* The mean of -log p of a line's labels. */
 static float loss_of(const struct class_asker *a, const uint32_t *label, size_t n)
@@ -44,8 +74,7 @@ static shoal_status score_line(struct scoring *s, struct class_asker *a, uint32_
         found = n > 0 ? class_asker_best(a, s->k, s->threshold) : 0;
     for (size_t i = 0; i < found; i++)
         top[i] = a->guess[i].label;
-    s->loss[line] = loss_of(a, l->label + l->label_start[line],
-                            l->label_start[line + 1] - l->label_start[line]);
+    s->loss[line] = loss_of(a, s->label + s->start[line], s->start[line + 1] - s->start[line]);
     return st;
 }
 
@@ -76,20 +105,18 @@ static void class_name(const void *model, size_t i, char *name, size_t cap)
 /* Of the first k answers of all lines: how many there are, and how many are labels. */
 static void count_hits(const struct scoring *s, size_t k, uint64_t *said, uint64_t *hits)
 {
-    const shoal_labelled *l = s->lines;
-
     *said = *hits = 0;
-    for (size_t line = 0; line < l->lines; line++)
+    for (size_t line = 0; line < s->lines->lines; line++)
         for (size_t i = 0; i < k && s->top[line * s->k + i] != SHOAL_NO_ID; i++) {
             ++*said;
-            for (uint64_t j = l->label_start[line]; j < l->label_start[line + 1]; j++)
-                *hits += l->label[j] == s->top[line * s->k + i];
+            for (uint64_t j = s->start[line]; j < s->start[line + 1]; j++)
+                *hits += s->label[j] == s->top[line * s->k + i];
         }
 }
 
 static void report_at(const struct scoring *s, const struct shoal_reporter *to, size_t k)
 {
-    uint64_t said, hits, labels = s->lines->label_start[s->lines->lines];
+    uint64_t said, hits, labels = s->start[s->lines->lines];
     char key[2][48], label[2][48];
 
     count_hits(s, k, &said, &hits);
@@ -111,8 +138,8 @@ static shoal_status report_score(const struct scoring *s, const char *path, stru
 
     for (size_t i = 0; i < l->lines; i++) {
         loss += (double)s->loss[i];
-        classes_add_labels(c, s->top[i * s->k], l->label + l->label_start[i],
-                           l->label_start[i + 1] - l->label_start[i]);
+        classes_add_labels(c, s->top[i * s->k], s->label + s->start[i],
+                           s->start[i + 1] - s->start[i]);
     }
     classes_score(c, &score);
     report_begin(to, NULL);
@@ -141,6 +168,8 @@ static shoal_status score_lines(struct scoring *s, const char *path,
     if (st == SHOAL_OK && (!s->top || !s->loss))
         st = SHOAL_ENOMEM;
     if (st == SHOAL_OK)
+        st = take_labels(s);
+    if (st == SHOAL_OK)
         st = pool_run(s->threads, score_thread, s);
     if (st == SHOAL_OK)
         st = classes_new(&c, s->model->classes.classes);
@@ -150,6 +179,8 @@ static shoal_status score_lines(struct scoring *s, const char *path,
     line_types_fini(&s->types);
     free(s->top);
     free(s->loss);
+    free(s->start);
+    free(s->label);
     return st;
 }
 

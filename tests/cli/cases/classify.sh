@@ -32,6 +32,25 @@ shoal convert pairs.shoal pairs.bin -q
 shoal predict pairs.shoal test.txt >ours.txt
 shoal predict pairs.bin test.txt | cmp - ours.txt && echo same
 try shoal eval pairs.bin test.txt --json
+shoal convert pairs.bin again.shoal -q
+shoal predict again.shoal test.txt | cmp - ours.txt && echo same
+
+echo "labels that begin otherwise, which fastText's file does not say:"
+sed 's/__label__/@/' lines.txt >at.txt
+sed 's/__label__/@/' test.txt >at-test.txt
+sed 's/@[a-z]* //' at-test.txt >bare-test.txt
+shoal train classify at.txt -q $how --label-prefix @ --word-ngrams 2 --buckets 500 -o at.shoal
+shoal convert at.shoal at.bin -q
+shoal convert at.bin at2.shoal -q
+for model in at.bin at2.shoal; do
+    shoal predict $model bare-test.txt >bare-answers.txt
+    shoal predict $model at-test.txt | cmp - bare-answers.txt && echo same
+    shoal eval $model at-test.txt --json | grep -o '"lines":[0-9]*'
+done
+
+echo "a label that stands in a line twice is one:"
+printf '__label__sea wave tide __label__sea\n__label__hill a steep rock\n' >twice.txt
+try shoal eval model.shoal twice.txt
 
 echo "any number of threads, and of ranks, gives the same bytes:"
 same="--dim 8 --epochs 2 --deterministic"
@@ -75,3 +94,10 @@ head -c 700 model.shoal >cut.shoal
 try shoal predict cut.shoal test.txt
 head -c 200 pairs.bin >cut.bin
 try shoal predict cut.bin test.txt
+i=0
+while [ $i -lt 300 ]; do
+    printf '__label__%s w%s\n' $((i % 2)) $i
+    i=$((i + 1))
+done >many.txt
+shoal train classify many.txt -q $how -o many.shoal
+try shoal compress many.shoal small.shoal -q
