@@ -209,7 +209,7 @@ class Bench:
         path = self.path('large.bin')
         self.large(path)
         for name, args in (('info', [self.shoal, 'info', path]),
-                           ('an unknown word', [self.shoal, 'vector', path, 'unheardof'])):
+                           ('an unknown word', [self.shoal, 'distance', path, 'unheardof', 'w7919'])):
             spent = []
             for _ in range(3):
                 done = subprocess.run(['/usr/bin/time', '-f', '%e %M', *args], stdout=subprocess.DEVNULL,

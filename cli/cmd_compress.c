@@ -171,7 +171,8 @@ const struct verb cmd_compress = {
         (const struct operand[]){
             {.name = "IN",
              .help = "word vectors, or a classifier of text; ours or fastText's .bin"},
-            X,
+            {.name = "OUT",
+             .help = "where it goes: fastText's when it ends in .ftz, as a classifier must, or ours"},
             {0},
         },
     .groups =

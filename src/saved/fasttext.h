@@ -109,6 +109,7 @@ struct fasttext_rows {
 struct fasttext_model_out {
     struct fasttext_args args;
     size_t nwords, nlabels;
+    int64_t ntokens; /* of the text, rare words included; 0: the sum of all counts */
     /* Text and count of entry i: the words, then the labels. */
     struct span (*entry)(const void *from, size_t i, uint64_t *count);
     const void *from;

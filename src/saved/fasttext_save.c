@@ -70,7 +70,7 @@ static shoal_status write_dictionary(const struct fasttext_model_out *m, struct 
 
     st = put_i32(o, st, (int64_t)m->nwords);
     st = put_i32(o, st, (int64_t)m->nlabels);
-    st = put_i64(o, st, tokens_of(m));
+    st = put_i64(o, st, m->ntokens > 0 ? (uint64_t)m->ntokens : tokens_of(m));
     st = put_i64(o, st, m->pruned ? m->nkept : UINT64_MAX);
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
         st = write_entry(m, i, o);

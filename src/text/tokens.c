@@ -120,8 +120,12 @@ static shoal_status tell_record(struct line_walk *w, const char *end, const stru
             return bad_record(w, "quotes within a field", t->fields);
         if (i == t->text)
             st = line_walk_text(w, field, to);
-        if (i == t->label && field.len > 0 && to->label)
+        if (i == t->label && field.len > 0 && to->label) {
+            if (memchr(field.at, '\0', field.len)) /* names end with one */
+                return shoal_fail(SHOAL_EFORMAT, "%s:%llu: found a NUL in the label, want text",
+                                  w->block->name, (unsigned long long)w->line);
             st = to->label(to->ctx, field);
+        }
         if (st == SHOAL_OK && at == end && i + 1 < t->fields)
             return bad_record(w, "fewer fields", t->fields);
         at += at < end;

@@ -416,19 +416,33 @@ static void assert_same_bytes(const char *a, const char *b)
     free(y);
 }
 
+/* Its text had 7 words more, which were too rare to be kept. */
+static void bring_with_rare_words(const char *name)
+{
+    size_t len;
+    char *bytes = get_model(name, &len);
+
+    bytes[76] = (char)(bytes[76] + 7);
+    put_file(name, bytes, len);
+    free(bytes);
+}
+
+/* But for those that were pruned: the order of their n-grams says nothing. */
 static void a_model_written_again_is_the_same_file(void **state)
 {
     struct shoal_save_opts opts = {.format = SHOAL_FORMAT_FASTTEXT};
 
     (void)state;
-    for (size_t i = 0; i < VECTORS; i++) {
-        shoal_vectors *v;
+    for (size_t i = 0; i < COUNT(files); i++) {
+        shoal_model *m;
 
-        bring(files[i].file);
-        v = reopen(files[i].file);
-        ok(shoal_vectors_save(v, "again", &opts));
+        if (files[i].pruned)
+            continue;
+        bring_with_rare_words(files[i].file);
+        ok(shoal_model_open(&m, files[i].file));
+        ok(shoal_model_save(m, "again", &opts));
         assert_same_bytes(files[i].file, "again");
-        shoal_vectors_close(v);
+        shoal_model_close(m);
     }
 }
 

@@ -291,9 +291,9 @@ static shoal_status input_row(void *from, size_t i, float *out)
     const struct line_rows *f = &w->model->features;
     size_t bucket = i - f->words;
 
-    if (i < f->words)
-        copy_row(w->model, (uint32_t)i, out);
-    else if (!f->bits)
+    if (!w->model->in) /* all that lie there, also those that no line asks for */
+        fasttext_row(&w->model->fasttext->file.input, i, out);
+    else if (i < f->words)
         copy_row(w->model, (uint32_t)i, out);
     else if (f->bits[bucket / 64] >> (bucket % 64) & 1)
         copy_row(w->model, f->words + w->row++, out);
@@ -331,19 +331,23 @@ static struct fasttext_args args_of(const shoal_classifier *m)
                                   .maxn = (int32_t)f->how.maxn, .lr_update_rate = 100, .t = 1e-4};
 }
 
-/* What was quantised stays so, row by row as it was. */
-static void keep_quantised(const shoal_classifier *m, struct fasttext_model_out *out)
+/* What fastText said of its training stays, and what was quantised stays so, row by row as it
+ * was. */
+static void keep_fasttext(const shoal_classifier *m, struct fasttext_model_out *out)
 {
     const struct fasttext *f = m->fasttext ? &m->fasttext->file : NULL;
 
-    if (!f || f->input.dense)
+    if (!f)
         return;
     out->args = f->args;
+    out->ntokens = f->ntokens;
+    out->input.rows = f->input.rows;
+    if (f->input.dense)
+        return;
     out->pruned = f->pruned;
     out->kept = f->kept;
     out->nkept = f->nkept;
     out->input.pq = &f->input.pq;
-    out->input.rows = f->input.rows;
 }
 
 shoal_status classifier_save_fasttext(const shoal_classifier *m, const char *path)
@@ -357,7 +361,7 @@ shoal_status classifier_save_fasttext(const shoal_classifier *m, const char *pat
         .output = {m->classes.classes, dim, NULL, output_row, &w}};
     shoal_status st = make_labels(&w);
 
-    keep_quantised(m, &out);
+    keep_fasttext(m, &out);
     if (st == SHOAL_OK && m->reading.clean)
         st = shoal_fail(SHOAL_EINVAL, "%s: this classifier reads its lines --clean, which fastText "
                         "does not: its answers would differ", path);

@@ -213,6 +213,8 @@ shoal_status vectors_fasttext_save(const struct saving *s)
                         "%s: words that are hashed have no rows of their own, which fastText's "
                         "model wants: floret's table holds them (.floret)",
                         s->path);
+    if (late && s->n == v->size)
+        out.ntokens = late->model.ntokens;
     if (late && late->model.output.rows == s->n && !late->from)
         out.output.row = output_row_of_model;
     if (st == SHOAL_OK && late && !late->model.input.dense)
