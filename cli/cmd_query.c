@@ -28,6 +28,9 @@ struct query_cmd {
     const struct kind *kind;
     uint64_t k;
     bool cosmul, json, map, strict;
+    bool exact, approx;
+    const char *index; /* its file, instead of the one beside the vectors */
+    unsigned ef;
     unsigned threads;
 };
 
@@ -35,6 +38,7 @@ struct asker {
     const struct kind *kind;
     const struct query_cmd *cmd;
     shoal_vectors *v;
+    shoal_hnsw *index; /* NULL: exact search */
     struct shoal_hit *hits; /* [k] */
     size_t k;
     struct json json;
@@ -133,6 +137,8 @@ static void answer_begin(struct asker *a)
     for (size_t i = 0; i < a->n; i++)
         out_string(&a->json, a->words[i]);
     out_close(&a->json, ']');
+    if (a->index)
+        out_put_string(&a->json, "search", "approximate");
     if (all_known(a))
         return;
     out_key(&a->json, "unknown");
@@ -237,9 +243,14 @@ static void similar_title(const struct asker *a, size_t found)
 static shoal_status ask_similar(struct asker *a)
 {
     size_t found = 0;
-    shoal_status st = shoal_nearest_words(a->v, a->words, a->n, a->known, a->cmd->threads, a->hits,
-                                          a->k, &found);
+    shoal_status st;
 
+    if (a->index)
+        st = shoal_hnsw_nearest_words(a->index, a->v, a->words, a->n, a->known, a->cmd->ef, a->hits,
+                                      a->k, &found);
+    else
+        st = shoal_nearest_words(a->v, a->words, a->n, a->known, a->cmd->threads, a->hits, a->k,
+                                 &found);
     if (st == SHOAL_OK)
         answer_hits(a, found, similar_title);
     return st;
@@ -262,10 +273,15 @@ static void analogy_title(const struct asker *a, size_t found)
 static shoal_status ask_analogy(struct asker *a)
 {
     size_t found = 0;
-    shoal_status st = shoal_analogy_words(a->v, a->words, a->known,
-                                          a->cmd->cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD,
-                                          a->cmd->threads, a->hits, a->k, &found);
+    shoal_status st;
 
+    if (a->index)
+        st = shoal_hnsw_analogy_words(a->index, a->v, a->words, a->known, a->cmd->ef, a->hits, a->k,
+                                      &found);
+    else
+        st = shoal_analogy_words(a->v, a->words, a->known,
+                                 a->cmd->cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD, a->cmd->threads,
+                                 a->hits, a->k, &found);
     if (st == SHOAL_OK)
         answer_hits(a, found, analogy_title);
     return st;
@@ -429,6 +445,30 @@ static int ask_all(struct asker *a, const char *const *words, size_t n)
     return ask_batch(a);
 }
 
+/* The index that was named, or the one beside the vectors. */
+static shoal_status open_index(struct asker *a, const char *vectors)
+{
+    char *beside;
+    shoal_status st;
+
+    if (!a->cmd->approx && !a->cmd->index)
+        return SHOAL_OK;
+    if (a->cmd->index)
+        return shoal_hnsw_open(&a->index, a->v, a->cmd->index);
+    beside = index_beside(vectors);
+    st = shoal_hnsw_open(&a->index, a->v, beside);
+    if (st == SHOAL_ENOENT)
+        st = shoal_fail(SHOAL_ENOENT, "found no index %s, want one: `shoal index %s` makes it",
+                        beside, vectors);
+    free(beside);
+    return st;
+}
+
+static bool index_fits(const struct query_cmd *cmd)
+{
+    return !((cmd->approx || cmd->index) && (cmd->exact || cmd->cosmul));
+}
+
 static int query_run(const void *opts, const char *const *args, size_t nargs)
 {
     const struct query_cmd *cmd = opts;
@@ -444,6 +484,9 @@ static int query_run(const void *opts, const char *const *args, size_t nargs)
     if (n == 0 && strcmp(args[0], "-") == 0)
         return usage(kind->verb, "FILE is '-' and there are no words, want one of both elsewhere "
                                  "than on standard input");
+    if (!index_fits(cmd))
+        return usage(kind->verb, "--%s goes with exact search alone, want no --%s",
+                     cmd->cosmul ? "cosmul" : "exact", cmd->approx ? "approx" : "index");
     signals_release();
     console_init(&console, true, NULL);
     a = console_alloc(sizeof *a);
@@ -451,6 +494,8 @@ static int query_run(const void *opts, const char *const *args, size_t nargs)
     st = cmd->map ? shoal_vectors_map(&a->v, args[0]) : shoal_vectors_open(&a->v, args[0]);
     if (st == SHOAL_OK)
         st = vectors_accept(&console, args[0], a->v, cmd->strict);
+    if (st == SHOAL_OK)
+        st = open_index(a, args[0]);
     if (st == SHOAL_OK) {
         a->k = cmd->k < shoal_vectors_size(a->v) ? cmd->k : shoal_vectors_size(a->v);
         a->hits = console_alloc((a->k + 1) * sizeof *a->hits);
@@ -458,6 +503,7 @@ static int query_run(const void *opts, const char *const *args, size_t nargs)
     } else {
         code = console_fail("%s", shoal_error());
     }
+    shoal_hnsw_free(a->index);
     shoal_vectors_close(a->v);
     free(a->hits);
     free(a);
@@ -479,6 +525,19 @@ static const struct shoal_option hits_opts[] = {
      .help = "answer with so many words"},
     {"threads", .type = SHOAL_TYPE_COUNT, ON(threads), .arg = "N", .u = {0, 1024},
      .help = "threads to work with", .zero = "one for each core"},
+    {0},
+};
+
+static const struct shoal_option index_opts[] = {
+    {"exact", .type = SHOAL_TYPE_FLAG, ON(exact),
+     .help = "look at all vectors, which is what happens unless an index is asked for"},
+    {"approx", .type = SHOAL_TYPE_FLAG, ON(approx),
+     .help = "ask the index beside FILE, which `shoal index` makes: quicker, and a few of the "
+             "nearest may be missing"},
+    {"index", .type = SHOAL_TYPE_PATH, ON(index), .arg = "INDEX",
+     .help = "ask this index instead of the one beside FILE"},
+    {"ef", .type = SHOAL_TYPE_COUNT, ON(ef), .arg = "N", .u = {0, 65536},
+     .help = "candidates that a question of an index keeps", .zero = "as many as the index says"},
     {0},
 };
 
@@ -531,6 +590,7 @@ const struct verb cmd_similar = {
     .groups =
         (const struct shoal_option_group[]){
             {"Answers", hits_opts, .at = 0},
+            {"Index", index_opts, .at = 0},
             {"File", file_opts, .at = 0},
             {"Output", output_opts, .at = 0},
             {"General", help_opts, .at = 0},
@@ -561,6 +621,7 @@ const struct verb cmd_analogy = {
         (const struct shoal_option_group[]){
             {"Answers", hits_opts, .at = 0},
             {"Analogies", analogy_opts, .at = 0},
+            {"Index", index_opts, .at = 0},
             {"File", file_opts, .at = 0},
             {"Output", output_opts, .at = 0},
             {"General", help_opts, .at = 0},

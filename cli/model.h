@@ -28,6 +28,11 @@ void model_json_end(struct model_view *view);
 shoal_status vectors_accept(struct console *c, const char *path, const shoal_vectors *v,
                             bool strict);
 
+/* ---- cmd_index.c: an index beside vectors ---- */
+
+#define INDEX_ENDING ".hnsw"
+char *index_beside(const char *vectors); /* for free() */
+
 #define STRICT_HELP                                                                                \
     "refuse vectors of which a word stands there twice or is empty, instead of leaving those out"
 

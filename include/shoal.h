@@ -551,6 +551,7 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 #include <shoal/columns.h>
 #include <shoal/clicks.h>
 #include <shoal/eval.h>
+#include <shoal/hnsw.h>
 #include <shoal/options.h>
 #include <shoal/profile.h>
 #include <shoal/serve.h>

@@ -14,7 +14,9 @@
 #include <shoal.h>
 
 #include "base/base.h"
+#include "file/file.h"
 #include "text/text.h"
+#include "eval/graph.h"
 #include "eval/rows.h"
 
 /* Who has vectors of words that are not in the vocabulary: out [dim]; SHOAL_ENOENT: not of this
@@ -41,6 +43,14 @@ shoal_status eval_run_table(const shoal_eval *e, const shoal_vocab *vocab,
 shoal_status nearest_to(const struct rows *rows, const float *query, const uint32_t *skip,
                         size_t nskip, unsigned threads, struct shoal_hit *hits, size_t k,
                         size_t *found);
+/* The same of those that the filter takes; NULL: all. */
+shoal_status nearest_filtered(const struct rows *rows, const float *query, const uint32_t *skip,
+                              size_t nskip, const struct near_filter *filter, unsigned threads,
+                              struct shoal_hit *hits, size_t k, size_t *found);
+/* What a question about n = 1 or 3 words searches for, 3CosAdd of three: a unit row into room
+ * [n][table_stride(dim)]. */
+shoal_status nearest_direction(const struct rows *rows, const uint32_t *ids, size_t n, float *room);
+void hits_sort(struct shoal_hit *hits, size_t n); /* best first, equals by id */
 shoal_status nearest_analogy(const struct rows *rows, const uint32_t *abc, enum shoal_analogy how,
                              unsigned threads, struct shoal_hit *hits, size_t k, size_t *found);
 shoal_status nearest_cosine(const struct rows *rows, uint32_t a, uint32_t b, double *out);
@@ -55,6 +65,7 @@ struct near_ask {
     enum shoal_analogy how; /* of an analogy */
     struct shoal_hit *hits; /* [k] best first */
     size_t k, found;
+    const struct near_filter *filter; /* who may answer; NULL: all */
     shoal_status st; /* a question that cannot be asked fails alone */
 };
 

@@ -52,6 +52,12 @@ static int by_rank(const void *a, const void *b)
     return better(*x, *y) ? -1 : better(*y, *x);
 }
 
+void hits_sort(struct shoal_hit *hits, size_t n)
+{
+    if (n > 1)
+        qsort(hits, n, sizeof *hits, by_rank);
+}
+
 static void sift_up(struct top *t, size_t i)
 {
     while (i > 0 && better(t->at[(i - 1) / 2], t->at[i])) {
@@ -102,7 +108,7 @@ struct quest {
     size_t first, m; /* of the inputs: one for the cosine, three for 3CosMul of a, b and c */
     const uint32_t *skip;
     size_t nskip;
-    struct near_ask *ask; /* k, and where the hits go */
+    struct near_ask *ask; /* k, who may answer, and where the hits go */
 };
 
 struct search {
@@ -118,10 +124,12 @@ struct search {
 
 static bool skipped(const struct quest *q, uint32_t id)
 {
+    const struct near_filter *filter = q->ask->filter;
+
     for (size_t i = 0; i < q->nskip; i++)
         if (q->skip[i] == id)
             return true;
-    return false;
+    return filter && !filter->takes(filter->of, id);
 }
 
 static float cosmul(float a, float b, float c)
@@ -207,7 +215,7 @@ static void search_merge(const struct search *s, unsigned threads, size_t i, str
         memcpy(all + n, top->at, top->n * sizeof *all);
         n += top->n;
     }
-    qsort(all, n, sizeof *all, by_rank);
+    hits_sort(all, n);
     ask->found = n < ask->k ? n : ask->k;
     memcpy(ask->hits, all, ask->found * sizeof *all);
 }
@@ -274,7 +282,14 @@ shoal_status nearest_to(const struct rows *rows, const float *query, const uint3
                         size_t nskip, unsigned threads, struct shoal_hit *hits, size_t k,
                         size_t *found)
 {
-    struct near_ask one = {.hits = hits, .k = k};
+    return nearest_filtered(rows, query, skip, nskip, NULL, threads, hits, k, found);
+}
+
+shoal_status nearest_filtered(const struct rows *rows, const float *query, const uint32_t *skip,
+                              size_t nskip, const struct near_filter *filter, unsigned threads,
+                              struct shoal_hit *hits, size_t k, size_t *found)
+{
+    struct near_ask one = {.hits = hits, .k = k, .filter = filter};
     struct search s = {.rows = rows, .quests = {{0, 1, skip, nskip, &one}}, .n = 1, .m = 1};
     shoal_status st = check_threads("nearest", threads);
     struct table x;
@@ -326,7 +341,7 @@ static shoal_status question_inputs(const struct rows *rows, const uint32_t *ids
 shoal_status nearest_analogy(const struct rows *rows, const uint32_t *abc, enum shoal_analogy how,
                              unsigned threads, struct shoal_hit *hits, size_t k, size_t *found)
 {
-    struct near_ask ask = {{abc[0], abc[1], abc[2]}, 3, how, hits, k, 0, SHOAL_OK};
+    struct near_ask ask = {.ids = {abc[0], abc[1], abc[2]}, .n = 3, .how = how, .hits = hits, .k = k};
     shoal_status st = check_threads("analogy", threads);
 
     *found = 0;
@@ -422,6 +437,14 @@ static void many_take(struct search *s, struct near_ask *asks, size_t n, size_t 
         s->quests[s->n++] = (struct quest){s->m, m, a->ids, a->n, a};
         s->m += m;
     }
+}
+
+shoal_status nearest_direction(const struct rows *rows, const uint32_t *ids, size_t n, float *room)
+{
+    size_t m;
+    shoal_status st = check_ids("nearest", rows, ids, n);
+
+    return st == SHOAL_OK ? question_inputs(rows, ids, n, SHOAL_3COSADD, room, &m) : st;
 }
 
 shoal_status nearest_many(const struct rows *rows, struct near_ask *asks, size_t n,

@@ -110,6 +110,72 @@ shoal_status shoal_analogy_words(const shoal_vectors *v, const char *const *abc,
     return st;
 }
 
+/* ---- the same by an index ---- */
+
+static shoal_status check_index(const shoal_hnsw *x, const shoal_vectors *v)
+{
+    if (x->view.n != v->size || x->view.dim != v->dim)
+        return shoal_fail(SHOAL_EINVAL, "index: is of %zu words and %zu numbers, found vectors of "
+                          "%zu and %zu, want its own", x->view.n, x->view.dim, v->size, v->dim);
+    return SHOAL_OK;
+}
+
+/* What is searched for into room [3][stride]: the first becomes a unit row. */
+typedef shoal_status (*direction_fn)(const struct named *q, size_t n, float *room);
+
+static shoal_status ask_index(const shoal_hnsw *x, const shoal_vectors *v, direction_fn direction,
+                              const char *const *words, size_t n, bool *known, size_t ef,
+                              struct shoal_hit *hits, size_t k, size_t *found)
+{
+    float *room = aligned_alloc(64, table_bytes(3, v->dim));
+    struct named q = {0};
+    shoal_status st = room ? check_index(x, v) : shoal_fail(SHOAL_ENOMEM, "memory: no room for rows");
+
+    *found = 0;
+    if (st == SHOAL_OK)
+        st = named_make(&q, v, words, n, known);
+    if (st == SHOAL_OK)
+        st = direction(&q, n, room);
+    if (st == SHOAL_OK)
+        st = graph_nearest(x, room, q.ids, n, NULL, ef, hits, k, found);
+    named_fini(&q);
+    free(room);
+    return st;
+}
+
+static shoal_status mean_direction(const struct named *q, size_t n, float *room)
+{
+    size_t stride = table_stride(q->rows.dim);
+
+    memset(room, 0, stride * sizeof *room);
+    sum_units(q, n, room, room + stride);
+    if (!vector_normalize(room, q->rows.dim))
+        return shoal_fail(SHOAL_EINVAL, "nearest: the query is zero or not finite, "
+                                        "want a direction");
+    return SHOAL_OK;
+}
+
+static shoal_status analogy_direction(const struct named *q, size_t n, float *room)
+{
+    return nearest_direction(&q->rows, q->ids, n, room);
+}
+
+shoal_status shoal_hnsw_nearest_words(const shoal_hnsw *x, const shoal_vectors *v,
+                                      const char *const *words, size_t n, bool *known, size_t ef,
+                                      struct shoal_hit *hits, size_t k, size_t *found)
+{
+    return ask_index(x, v, mean_direction, words, n, known, ef, hits, k, found);
+}
+
+shoal_status shoal_hnsw_analogy_words(const shoal_hnsw *x, const shoal_vectors *v,
+                                      const char *const *abc, bool *known, size_t ef,
+                                      struct shoal_hit *hits, size_t k, size_t *found)
+{
+    return ask_index(x, v, analogy_direction, abc, 3, known, ef, hits, k, found);
+}
+
+/* ---- few words ---- */
+
 shoal_status shoal_cosine_words(const shoal_vectors *v, const char *const *ab, bool *known,
                                 double *out)
 {
