@@ -9,7 +9,7 @@ struct index_cmd {
     struct shoal_hnsw_opts how;
     const char *output;
     uint64_t questions;
-    bool json, map, strict;
+    bool json, map, strict, measure;
     struct work_opts work;
 };
 
@@ -75,43 +75,66 @@ static void report_json(const char *path, const shoal_hnsw *x, const struct shoa
     out_line(&json);
 }
 
+/* Makes one and saves it, or opens the one that is there. */
+static shoal_status index_get(shoal_hnsw **out, const struct index_cmd *cmd, const shoal_vectors *v,
+                              const char *path, struct shoal_watch watch)
+{
+    struct shoal_hnsw_opts how = cmd->how;
+    shoal_status st;
+
+    if (cmd->measure)
+        return shoal_hnsw_open(out, v, path);
+    how.watch = watch;
+    st = shoal_hnsw_new(out, v, &how);
+    return st == SHOAL_OK ? shoal_hnsw_save(*out, path) : st;
+}
+
+static shoal_status index_show(const struct index_cmd *cmd, struct console *c, const shoal_hnsw *x,
+                               const shoal_vectors *v, const char *path)
+{
+    struct shoal_hnsw_recall recall = {0};
+    shoal_status st = SHOAL_OK;
+
+    if (cmd->json || !cmd->work.quiet)
+        st = shoal_hnsw_measure(x, v, cmd->measure ? cmd->how.ef : 0, cmd->questions,
+                                cmd->how.threads, &recall);
+    if (st == SHOAL_OK && cmd->json)
+        report_json(path, x, &recall);
+    else if (st == SHOAL_OK)
+        report(c, x, &recall);
+    return st;
+}
+
 static int index_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct index_cmd *cmd = at;
-    struct shoal_hnsw_opts how = cmd->how;
-    struct shoal_hnsw_recall recall = {0};
     struct console console;
     shoal_vectors *v = NULL;
     shoal_hnsw *x = NULL;
-    char *path;
-    shoal_status st = shoal_hnsw_there();
+    const char *path = cmd->output;
+    char *beside;
+    shoal_status st;
 
     (void)nargs;
-    if (strcmp(args[0], "-") == 0 && !cmd->output)
-        return usage(&cmd_index, "FILE is '-', want -o FILE to say where the index goes");
-    path = cmd->output ? NULL : index_beside(args[0]);
-    console_init(&console, cmd->work.quiet || cmd->json, cmd->output ? cmd->output : path);
-    how.watch = console_watch(&console);
+    if (strcmp(args[0], "-") == 0 && !path)
+        return usage(&cmd_index, "FILE is '-', want -o INDEX to say where the index goes");
+    beside = index_beside(args[0]);
+    path = path ? path : beside;
+    console_init(&console, cmd->work.quiet || cmd->json, cmd->measure ? NULL : path);
+    st = shoal_hnsw_there();
     if (st == SHOAL_OK)
         st = cmd->map ? shoal_vectors_map(&v, args[0]) : shoal_vectors_open(&v, args[0]);
     if (st == SHOAL_OK)
         st = vectors_accept(&console, args[0], v, cmd->strict);
     if (st == SHOAL_OK)
-        st = shoal_hnsw_new(&x, v, &how);
+        st = index_get(&x, cmd, v, path, console_watch(&console));
     if (st == SHOAL_OK)
-        st = shoal_hnsw_save(x, cmd->output ? cmd->output : path);
-    if (st == SHOAL_OK && (cmd->json || !cmd->work.quiet))
-        st = shoal_hnsw_measure(x, v, 0, cmd->questions, how.threads, &recall);
-    if (st == SHOAL_OK && cmd->json)
-        report_json(cmd->output ? cmd->output : path, x, &recall);
-    else if (st == SHOAL_OK && !cmd->work.quiet)
-        report(&console, x, &recall);
-    if (st == SHOAL_OK && !cmd->json)
-        console_row(&console, "took", number_seconds(console_seconds(&console)).text, "%s",
-                    cmd->output ? cmd->output : path);
+        st = index_show(cmd, &console, x, v, path);
+    if (st == SHOAL_OK)
+        console_row(&console, "took", number_seconds(console_seconds(&console)).text, "%s", path);
     shoal_hnsw_free(x);
     shoal_vectors_close(v);
-    free(path);
+    free(beside);
     return console_finish(&console, st);
 }
 
@@ -137,11 +160,13 @@ static const struct shoal_option ask_opts[] = {
      .help = "choose ef so that this share of the ten nearest is found"},
     {"questions", .type = SHOAL_TYPE_COUNT, ON(questions), .arg = "N", .u = {1, 1000000},
      .help = "vectors that are asked about to measure recall and speed"},
+    {"measure", .type = SHOAL_TYPE_FLAG, ON(measure),
+     .help = "measure the index that is there, with --ef if that is given, and make none"},
     {0},
 };
 
 static const struct shoal_option file_opts[] = {
-    {"output", 'o', SHOAL_TYPE_PATH, ON(output), .arg = "FILE",
+    {"output", 'o', SHOAL_TYPE_PATH, ON(output), .arg = "INDEX",
      .help = "where the index goes, instead of FILE" INDEX_ENDING},
     {"mmap", .type = SHOAL_TYPE_FLAG, ON(map),
      .help = "map a file of shoal's own instead of reading all of it"},

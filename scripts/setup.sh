@@ -15,6 +15,7 @@ build  zlib1g-dev libzstd-dev libbz2-dev liblzma-dev libxxhash-dev libutf8proc-d
 build  libjansson-dev libdnnl-dev libedit-dev libopenmpi-dev
 build  libjpeg62-turbo-dev libpng-dev libcairo2-dev
 build  libgnutls28-dev
+build  libhnswlib-dev
 test   gzip zstd bzip2 xz-utils curl python3 openmpi-bin libmpich-dev mpich iproute2 locales
 test   python3-numpy python3-scipy python3-sklearn python3-pytest python3-setuptools python3-wheel python3-venv
 fuzz   clang libclang-rt-14-dev

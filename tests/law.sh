@@ -56,6 +56,12 @@ dnnl.h         kernel/gemm.c
 oneapi/        kernel/gemm.c
 jansson.h      saved/class_index.c train/config.c train/metrics.c serve/json.c study/series.c study/record.c study/simulate.c study/lines.c
 gnutls/        serve/http/tls.c
+hnswlib/       eval/hnsw.cc
+exception      eval/hnsw.cc
+memory         eval/hnsw.cc
+mutex          eval/hnsw.cc
+new            eval/hnsw.cc
+vector         eval/hnsw.cc
 editline/      cli/prompt.c
 '
 

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 enum {
-    STREAM_SAMPLE = 0x73616d70,
-    TUNE_QUESTIONS = 500,
+    STREAM_TUNE = 0x74756e65, /* others than those that are measured */
+    STREAM_MEASURE,
+    TUNE_QUESTIONS = 2000,
     EXACT_TIMED = 20, /* questions that are asked one at a time for the clock */
 };
 
@@ -29,9 +30,10 @@ static void sample_fini(struct sample *s)
 }
 
 /* Rows without a direction cannot ask. */
-static void sample_choose(struct sample *s, const struct rows *rows, size_t questions)
+static void sample_choose(struct sample *s, const struct rows *rows, size_t questions,
+                          uint64_t stream)
 {
-    struct rng r = {1, STREAM_SAMPLE, 0};
+    struct rng r = {1, stream, 0};
 
     for (size_t tries = 0; s->n < questions && tries < 4 * questions; tries++) {
         uint32_t id = (uint32_t)rng_below(&r, rows->n);
@@ -63,7 +65,7 @@ static shoal_status sample_answer(struct sample *s, const struct rows *rows, uns
 }
 
 static shoal_status sample_make(struct sample *s, const struct rows *rows, size_t questions,
-                                unsigned threads)
+                                uint64_t stream, unsigned threads)
 {
     shoal_status st;
 
@@ -73,7 +75,7 @@ static shoal_status sample_make(struct sample *s, const struct rows *rows, size_
     st = s->ids && s->least ? table_init(&s->units, "questions", questions, rows->dim)
                             : SHOAL_ENOMEM;
     if (st == SHOAL_OK)
-        sample_choose(s, rows, questions);
+        sample_choose(s, rows, questions, stream);
     if (st == SHOAL_OK && s->k > 0 && s->n > 0)
         st = sample_answer(s, rows, threads);
     return st;
@@ -86,7 +88,14 @@ struct recalling {
     const struct sample *s;
     size_t ef;
     unsigned threads;
-    size_t right[1024]; /* of each thread */
+    struct {
+        double sum, squares; /* of the right answers of each question */
+    } right[1024];           /* of each thread */
+};
+
+/* The mean over all questions, and how far it may be from that of all rows. */
+struct recall {
+    double mean, error;
 };
 
 /* An answer is right that is no farther than the last of the exact ones. */
@@ -96,39 +105,59 @@ static shoal_status recall_part(void *ctx, unsigned index)
     const struct sample *s = r->s;
     struct shoal_hit hits[GRAPH_K];
     shoal_status st = SHOAL_OK;
+    double right;
     size_t found;
 
     for (size_t i = index; i < s->n && st == SHOAL_OK; i += r->threads) {
         st = graph_nearest(r->x, s->units.at + i * s->units.stride, &s->ids[i], 1, NULL, r->ef,
                            hits, s->k, &found);
+        right = 0;
         for (size_t j = 0; j < found && st == SHOAL_OK; j++)
-            r->right[index] += hits[j].score >= s->least[i] - SAME;
+            right += hits[j].score >= s->least[i] - SAME;
+        r->right[index].sum += right;
+        r->right[index].squares += right * right;
     }
     return st;
 }
 
 /* 1 where nothing can be asked. */
 static shoal_status recall_of(const shoal_hnsw *x, const struct sample *s, size_t ef,
-                              unsigned threads, double *out)
+                              unsigned threads, struct recall *out)
 {
     struct recalling *r = mem_array(1, sizeof *r);
-    size_t right = 0;
+    double n = (double)s->n, k = (double)s->k, sum = 0, squares = 0;
     shoal_status st;
 
-    *out = 1;
+    *out = (struct recall){1, 0};
     if (!r)
         return SHOAL_ENOMEM;
     *r = (struct recalling){.x = x, .s = s, .ef = ef, .threads = pool_threads(threads)};
     st = s->k > 0 ? pool_run(r->threads, recall_part, r) : SHOAL_OK;
-    for (unsigned t = 0; t < r->threads; t++)
-        right += r->right[t];
-    if (s->n * s->k > 0)
-        *out = (double)right / (double)(s->n * s->k);
+    for (unsigned t = 0; t < r->threads; t++) {
+        sum += r->right[t].sum;
+        squares += r->right[t].squares;
+    }
+    if (n * k > 0)
+        *out = (struct recall){sum / n / k, sqrt(fmax(squares / n - sum / n * (sum / n), 0) / n) / k};
     free(r);
     return st;
 }
 
 /* ---- the fewest candidates ---- */
+
+/* Enough is what also the next questions will find: the mean less its error. */
+static shoal_status try_ef(const shoal_hnsw *x, const struct sample *s, size_t ef, double want,
+                           unsigned threads, bool *enough)
+{
+    struct recall is;
+    shoal_status st = recall_of(x, s, ef, threads, &is);
+
+    *enough = is.mean - is.error >= want || is.mean >= 1;
+    if (st == SHOAL_OK && !*enough && ef == GRAPH_EF_MOST)
+        st = shoal_fail(SHOAL_ELIMIT, "index: recall is %.4f with ef %zu, want %g: larger m and "
+                        "ef_construction find more", is.mean, ef, want);
+    return st;
+}
 
 /* Doubles until it is enough, then halves the way back: recall grows with ef. */
 shoal_status graph_tune(shoal_hnsw *x, double recall, unsigned threads)
@@ -136,27 +165,21 @@ shoal_status graph_tune(shoal_hnsw *x, double recall, unsigned threads)
     size_t low = GRAPH_K, high = GRAPH_K;
     struct rows rows = graph_rows(x);
     struct sample s;
-    double is = 0;
-    shoal_status st = sample_make(&s, &rows, TUNE_QUESTIONS, threads);
+    bool enough = false;
+    shoal_status st = sample_make(&s, &rows, TUNE_QUESTIONS, STREAM_TUNE, threads);
 
     if (st == SHOAL_OK)
-        st = recall_of(x, &s, high, threads, &is);
-    while (st == SHOAL_OK && is < recall && high < GRAPH_EF_MOST) {
+        st = try_ef(x, &s, high, recall, threads, &enough);
+    while (st == SHOAL_OK && !enough) {
         low = high;
         high = 2 * high < GRAPH_EF_MOST ? 2 * high : GRAPH_EF_MOST;
-        st = recall_of(x, &s, high, threads, &is);
+        st = try_ef(x, &s, high, recall, threads, &enough);
     }
-    if (st == SHOAL_OK && is < recall)
-        st = shoal_fail(SHOAL_ELIMIT, "index: recall is %.4f with ef %zu, want %g: larger m and "
-                        "ef_construction find more", is, high, recall);
     while (st == SHOAL_OK && high - low > 1 + low / 32) {
         size_t middle = (low + high) / 2;
 
-        st = recall_of(x, &s, middle, threads, &is);
-        if (is < recall)
-            low = middle;
-        else
-            high = middle;
+        st = try_ef(x, &s, middle, recall, threads, &enough);
+        *(enough ? &high : &low) = middle;
     }
     x->ef = (unsigned)high;
     sample_fini(&s);
@@ -184,6 +207,7 @@ shoal_status graph_measure(const shoal_hnsw *x, const struct rows *rows, size_t 
                            size_t questions, unsigned threads, struct shoal_hnsw_recall *out)
 {
     struct sample s;
+    struct recall is = {0};
     double began;
     shoal_status st;
 
@@ -193,13 +217,14 @@ shoal_status graph_measure(const shoal_hnsw *x, const struct rows *rows, size_t 
                           "the index has", rows->n, rows->dim, x->view.n, x->view.dim);
     if (questions < 1 || questions > 1000000 || threads > 1024)
         return shoal_fail(SHOAL_EINVAL, "index: questions is %zu, want 1 to 1000000", questions);
-    st = sample_make(&s, rows, questions, threads);
+    st = sample_make(&s, rows, questions, STREAM_MEASURE, threads);
     out->questions = s.n;
     if (st == SHOAL_OK)
         st = time_exact(&s, rows, threads, &out->exact_seconds);
     began = clock_now();
     if (st == SHOAL_OK)
-        st = recall_of(x, &s, ef, 1, &out->recall);
+        st = recall_of(x, &s, ef, 1, &is);
+    out->recall = is.mean;
     if (s.n > 0)
         out->approx_seconds = (clock_now() - began) / (double)s.n;
     sample_fini(&s);

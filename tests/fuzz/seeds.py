@@ -412,6 +412,16 @@ def labelled():
         put("classify", loss + "-fasttext", get("class.bin"))
 
 
+def index():
+    """Of the vectors that fuzz_index.c makes."""
+    with open("small.vec", "w") as f:
+        f.write("64 4\n")
+        f.writelines(f"w{i} {i * 7 % 11 - 5} {i * 5 % 7 - 3} {i * 3 % 5 - 2} {i % 3 + 1}\n" for i in range(64))
+    for m in "2", "4":
+        shoal("index", "small.vec", "--m", m, "--ef", "20", "--threads", "1", "-q", "-o", "small.hnsw")
+        put("index", f"m{m}", sections("small.hnsw"))
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -423,6 +433,7 @@ def main():
         nets()
         requests()
         labelled()
+        index()
         others()
         put("container", "corpus", get("corpus.shoal"))
 
