@@ -148,6 +148,9 @@ static const struct shoal_option model_opts[] = {
     {"mmap", .type = SHOAL_TYPE_FLAG, ON(serve.mmap),
      .help = "map vectors of shoal's own format instead of reading them; whoever then writes into "
              "such a file ends the server"},
+    {"index", .type = SHOAL_TYPE_FLAG, ON(serve.index),
+     .help = "ask vectors by the index beside their file, which `shoal index` makes; where there is "
+             "none, exactly"},
     {"workers", .type = SHOAL_TYPE_COUNT, ON(serve.workers), .arg = "N", .u = {0, 64},
      .help = "threads for each model served from the start"},
     {"batch-size", .type = SHOAL_TYPE_COUNT, ON(serve.batch_size), .arg = "N", .u = {1, 4096},

@@ -61,6 +61,12 @@ SHOAL_API size_t shoal_classifier_labels(const shoal_classifier *m);
 /* Without the prefix; NULL when k is none. */
 SHOAL_API const char *shoal_classifier_label(const shoal_classifier *m, size_t k);
 
+/* The vector of a text into out [dim], of length 1: the mean of the rows of its words and n-grams,
+ * from which the labels are told. *features of them the model knows; of none, out is zeros. */
+SHOAL_API size_t shoal_classifier_dim(const shoal_classifier *m);
+SHOAL_API shoal_status shoal_classifier_text(const shoal_classifier *m, const char *text,
+                                             size_t len, float *out, size_t *features);
+
 struct shoal_guess {
     uint32_t label;
     float p;

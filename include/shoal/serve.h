@@ -34,6 +34,9 @@ struct shoal_serve_opts {
     bool mmap;               /* map vectors instead of reading them: what is not asked about takes
                               * no memory, but who writes into such a file ends the server */
 
+    bool index;              /* ask vectors by the index FILE.hnsw beside their file, where there is
+                              * one: shoal/hnsw.h */
+
     const char *token_file; /* lines "inference TOKEN", "management TOKEN"; NULL: none */
     bool no_tokens;         /* none are wanted, whoever can reach the addresses; never by itself */
     const char *tls_cert, *tls_key; /* PEM files; NULL: no TLS */

@@ -87,6 +87,13 @@ SHOAL_API struct shoal_matrix shoal_vectors_grams(const shoal_vectors *v);
 SHOAL_API shoal_status shoal_vectors_gram_rows(const shoal_vectors *v, uint32_t first, uint32_t n,
                                                float *out);
 
+/* The vector of a text into out [dim], of length 1: the mean of its words' vectors, each scaled to
+ * length 1. A word that is not known as it stands in the text is looked for by its letters and
+ * digits in lower case, then made of its n-grams. Of *words words *known had a vector; where none
+ * had, out is zeros. */
+SHOAL_API shoal_status shoal_vectors_text(const shoal_vectors *v, const char *text, size_t len,
+                                          float *out, size_t *words, size_t *known);
+
 /* The questions of shoal.h with words instead of ids, known ones or any that have a vector.
  * known [n], of each word asked with, may be NULL. Where a word has no vector they fail with
  * SHOAL_ENOENT. */

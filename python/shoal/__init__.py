@@ -10,7 +10,7 @@ from ._models import Model, load
 from ._run import Report, Run, resume, train
 from ._serve import Server, serve
 from ._texts import TextClassifier
-from . import models
+from . import models, similarities
 from .models import FastText, KeyedVectors, Phrases, Word2Vec
 
 __version__ = "0.2.0"
@@ -21,5 +21,5 @@ __all__ = [
     "DoubtWarning", "LogisticRegression", "MLPClassifier", "MLPRegressor", "NotFittedError",
     "TextClassifier",
     "Model", "Report", "Run", "Server", "load", "resume", "serve", "train",
-    "FastText", "KeyedVectors", "Phrases", "Word2Vec", "models",
+    "FastText", "KeyedVectors", "Phrases", "Word2Vec", "models", "similarities",
 ]

@@ -775,6 +775,42 @@ class shoal_classes_score(Structure):
     ]
 
 
+class shoal_hnsw_opts(Structure):
+    _fields_ = [
+        ("m", c_uint),
+        ("ef_construction", c_uint),
+        ("ef", c_uint),
+        ("recall", c_double),
+        ("seed", c_uint64),
+        ("threads", c_uint),
+        ("watch", shoal_watch),
+    ]
+
+
+class shoal_hnsw_facts(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("dim", c_size_t),
+        ("m", c_uint),
+        ("ef_construction", c_uint),
+        ("ef", c_uint),
+        ("seed", c_uint64),
+        ("levels", c_uint),
+        ("links", c_uint64),
+        ("bytes", c_uint64),
+    ]
+
+
+class shoal_hnsw_recall(Structure):
+    _fields_ = [
+        ("questions", c_size_t),
+        ("recall", c_double),
+        ("exact_seconds", c_double),
+        ("approx_seconds", c_double),
+        ("threads", c_uint),
+    ]
+
+
 class shoal_choice(Structure):
     _fields_ = [
         ("name", c_char_p),
@@ -920,6 +956,7 @@ class shoal_serve_opts(Structure):
         ("state", c_char_p),
         ("class_index", c_char_p),
         ("mmap", c_bool),
+        ("index", c_bool),
         ("token_file", c_char_p),
         ("no_tokens", c_bool),
         ("tls_cert", c_char_p),
@@ -1348,6 +1385,8 @@ functions = {
     "shoal_labelled_lines": (c_size_t, [c_void_p]),
     "shoal_classifier_labels": (c_size_t, [c_void_p]),
     "shoal_classifier_label": (c_char_p, [c_void_p, c_size_t]),
+    "shoal_classifier_dim": (c_size_t, [c_void_p]),
+    "shoal_classifier_text": (c_int, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
     "shoal_classify": (c_int, [c_void_p, POINTER(shoal_memory), c_size_t, POINTER(shoal_classify_opts), POINTER(shoal_guess), c_void_p]),
     "shoal_gen_news_default": (shoal_gen_news_opts, []),
     "shoal_gen_news": (c_int, [c_char_p, POINTER(shoal_gen_news_opts), POINTER(shoal_gen_news_stats)]),
@@ -1381,6 +1420,19 @@ functions = {
     "shoal_clicks_like": (shoal_clicks_opts, [c_void_p]),
     "shoal_gen_clicks_default": (shoal_gen_clicks_opts, []),
     "shoal_gen_clicks": (c_int, [c_char_p, POINTER(shoal_gen_clicks_opts), POINTER(shoal_gen_clicks_stats)]),
+    "shoal_hnsw_there": (c_int, []),
+    "shoal_hnsw_default": (shoal_hnsw_opts, []),
+    "shoal_hnsw_new": (c_int, [c_void_p, c_void_p, POINTER(shoal_hnsw_opts)]),
+    "shoal_hnsw_new_rows": (c_int, [c_void_p, POINTER(shoal_matrix), POINTER(shoal_hnsw_opts)]),
+    "shoal_hnsw_save": (c_int, [c_void_p, c_char_p]),
+    "shoal_hnsw_open": (c_int, [c_void_p, c_void_p, c_char_p]),
+    "shoal_hnsw_open_rows": (c_int, [c_void_p, POINTER(shoal_matrix), c_char_p]),
+    "shoal_hnsw_free": (None, [c_void_p]),
+    "shoal_hnsw_facts": (shoal_hnsw_facts, [c_void_p]),
+    "shoal_hnsw_nearest": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, POINTER(shoal_hit), c_size_t, c_void_p]),
+    "shoal_hnsw_nearest_words": (c_int, [c_void_p, c_void_p, POINTER(c_char_p), c_size_t, c_void_p, c_size_t, POINTER(shoal_hit), c_size_t, c_void_p]),
+    "shoal_hnsw_analogy_words": (c_int, [c_void_p, c_void_p, POINTER(c_char_p), c_void_p, c_size_t, POINTER(shoal_hit), c_size_t, c_void_p]),
+    "shoal_hnsw_measure": (c_int, [c_void_p, c_void_p, c_size_t, c_size_t, c_uint, POINTER(shoal_hnsw_recall)]),
     "shoal_option_takes_value": (c_bool, [POINTER(shoal_option)]),
     "shoal_option_read": (c_bool, [POINTER(shoal_option), c_void_p, c_char_p]),
     "shoal_option_show": (c_bool, [c_char_p, POINTER(shoal_option), c_void_p]),
@@ -1463,6 +1515,7 @@ functions = {
     "shoal_vectors_new_subwords": (c_int, [c_void_p, POINTER(shoal_matrix), POINTER(shoal_matrix), POINTER(shoal_subwords), POINTER(shoal_matrix)]),
     "shoal_vectors_grams": (shoal_matrix, [c_void_p]),
     "shoal_vectors_gram_rows": (c_int, [c_void_p, c_uint32, c_uint32, c_void_p]),
+    "shoal_vectors_text": (c_int, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p, c_void_p]),
     "shoal_nearest_words": (c_int, [c_void_p, POINTER(c_char_p), c_size_t, c_void_p, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
     "shoal_analogy_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_int, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
     "shoal_cosine_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_void_p]),
@@ -1517,6 +1570,7 @@ statuses = {
     "shoal_classic_open",
     "shoal_classic_report",
     "shoal_classic_text",
+    "shoal_classifier_text",
     "shoal_classify",
     "shoal_clicks_check",
     "shoal_clicks_encode",
@@ -1547,6 +1601,16 @@ statuses = {
     "shoal_gen_clicks",
     "shoal_gen_news",
     "shoal_gen_people",
+    "shoal_hnsw_analogy_words",
+    "shoal_hnsw_measure",
+    "shoal_hnsw_nearest",
+    "shoal_hnsw_nearest_words",
+    "shoal_hnsw_new",
+    "shoal_hnsw_new_rows",
+    "shoal_hnsw_open",
+    "shoal_hnsw_open_rows",
+    "shoal_hnsw_save",
+    "shoal_hnsw_there",
     "shoal_images_open",
     "shoal_index_nearest",
     "shoal_index_new",
@@ -1630,6 +1694,7 @@ statuses = {
     "shoal_vectors_row",
     "shoal_vectors_save",
     "shoal_vectors_strict",
+    "shoal_vectors_text",
     "shoal_vectors_verify",
     "shoal_vocab_build",
     "shoal_vocab_build_memory",

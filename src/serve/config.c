@@ -26,6 +26,7 @@ static const struct key {
     {"state", TEXT, AT(state)},
     {"class_index", TEXT, AT(class_index)},
     {"mmap", FLAG, AT(mmap)},
+    {"index", FLAG, AT(index)},
     {"token_file", TEXT, AT(token_file)},
     {"no_tokens", FLAG, AT(no_tokens)},
     {"tls_cert", TEXT, AT(tls_cert)},

@@ -38,7 +38,7 @@ struct answer {
 };
 
 /* How the answer of a model is wrapped. */
-enum shape { SHAPE_ONE, SHAPE_LIST, SHAPE_PREDICTIONS, SHAPE_TENSOR };
+enum shape { SHAPE_ONE, SHAPE_LIST, SHAPE_PREDICTIONS, SHAPE_TENSOR, SHAPE_EMBEDDINGS };
 
 struct request {
     struct shoal_server *server;
@@ -74,10 +74,11 @@ struct request {
     struct lease lease;
     bool versioned;   /* the address names the version */
     bool v2;          /* errors are the Open Inference Protocol's */
+    bool openai;      /* or OpenAI's: embeddings.c */
     const char *verb; /* "predict", one of the kind's own, or "infer" */
     enum shape shape;
     char *tensor_id; /* to be given back; or NULL */
-    bool binary;     /* the tensor of the answer is to be bytes */
+    bool binary;     /* the tensor of the answer is to be bytes, embeddings base64 */
     struct job job;
     _Alignas(max_align_t) char sample[SAMPLE_MAX]; /* of a job with one */
 };
@@ -123,6 +124,10 @@ enum route predict_begin(struct request *q, const char *verb);
 
 enum route route_manage(struct request *q);           /* /models... */
 enum route route_oip(struct request *q);              /* /v1, /v2 */
+enum route route_openai(struct request *q);           /* /v1/embeddings, /v1/models */
+bool openai_path(const struct request *q);
+/* Members of an error of OpenAI's. */
+void openai_error(struct writer *w, int status, const char *type, const char *message);
 void route_api(struct request *q, unsigned roles);    /* OPTIONS / */
 void route_metrics(struct request *q);                /* /metrics */
 void route_stats(struct request *q);                  /* /stats, for the page */

@@ -186,6 +186,7 @@ static shoal_status open_registry(struct shoal_server *s, const struct shoal_ser
     s->registry.log = o->log;
     s->registry.user = o->user_data;
     s->registry.map = o->mmap;
+    s->registry.index = o->index;
     return st == SHOAL_OK ? class_rules_init(&s->registry.classes, o->class_index) : st;
 }
 

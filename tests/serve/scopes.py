@@ -56,6 +56,8 @@ WITH = {
     "GET /v1/models/words":                         "TYTTT ----- ----- TYTTT",
     "POST /v1/models/words:predict":                "TYTTT ----- ----- TYTTT",
     "GET /v1/models/none":                          "TYTTT ----- ----- TYTTT",
+    "POST /v1/embeddings":                          "TYTTT ----- ----- TYTTT",
+    "GET /v1/models":                               "TYTTT ----- ----- TYTTT",
     "GET /v1":                                      "T-TTT ----- ----- T-TTT",
     "GET /v2":                                      "TYTTT ----- ----- TYTTT",
     "GET /v2/models/words":                         "TYTTT ----- ----- TYTTT",

@@ -371,8 +371,7 @@ static void links_that_lead_nowhere_are_refused_though_their_sums_are_right(void
     lie(path, x, &graph_list(x, high, 1)[1], low); /* it has no list there */
     lie(path, x, &x->view.entry, low);             /* not of the highest level */
     lie(path, x, &x->view.entry, ROWS);
-    lie(path, x, &x->view.m, 5);                   /* fewer than lists have */
-    lie(path, x, &x->view.m, 1);
+    lie(path, x, &graph_list(x, 4, 0)[0], 2 * x->view.m + 1);
     lie(path, x, &x->ef, 0);
     shoal_hnsw_free(x);
 }

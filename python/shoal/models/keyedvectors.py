@@ -618,7 +618,8 @@ class KeyedVectors:
         """The keys whose vectors lie nearest to the mean of `positive` minus `negative`, by cosine.
 
         Both may be keys, vectors, or pairs (key or vector, weight). `restrict_vocab` is for the first so
-        many keys alone, `clip_start` and `clip_end` for a range of them. Gives pairs (key, similarity);
+        many keys alone, `clip_start` and `clip_end` for a range of them. `indexer`, as `index()` gives one,
+        answers approximately, with the keys of the question among the others. Gives pairs (key, similarity);
         with topn=None the similarities of all keys.
         """
         if isinstance(topn, Integral) and topn < 1:
@@ -645,6 +646,12 @@ class KeyedVectors:
             return self._scores(mean, clip_start, clip_end)
         asked = [self.get_index(key) for key in keys if isinstance(key, _KEYS) and self.has_index_for(key)]
         return self._nearest(mean, int(topn), asked, clip_start, clip_end)
+
+    def index(self, **options: Any) -> Any:
+        """An index for most_similar(..., indexer=index): similarities.HnswIndexer of these vectors."""
+        from ..similarities import HnswIndexer
+
+        return HnswIndexer(self, **options)
 
     def similar_by_word(self, word: Key, topn: Optional[int] = 10, restrict_vocab: Optional[int] = None) -> Any:
         return self.similar_by_key(word, topn, restrict_vocab)

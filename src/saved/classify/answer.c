@@ -1,6 +1,7 @@
 /* What a classifier says of a line. */
 #include "saved/classify/classify.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,25 +129,30 @@ struct texts {
     size_t *found;
 };
 
-/* The walk reads behind a text. */
-static shoal_status answer_text(struct class_asker *a, struct bytes *room, const struct texts *t, size_t i)
+/* The features of a text. The walk reads behind it, so it is copied. */
+static shoal_status read_text(struct class_asker *a, struct bytes *room, const void *text,
+                              size_t len)
 {
     struct token_sink sink = {line_features_word, NULL, &a->line};
-    shoal_status st = bytes_reserve(room, t->text[i].size + FIELD_PAD);
+    shoal_status st = SHOAL_OK;
 
     room->len = 0;
-    if (st == SHOAL_OK)
-        st = bytes_reserve(room, t->text[i].size + FIELD_PAD);
-    if (st == SHOAL_OK && t->text[i].size > LINES_MOST)
-        st = shoal_fail(SHOAL_ELIMIT, "classify: found a text of %zu bytes, want at most %zu",
-                        t->text[i].size, LINES_MOST);
-    if (st == SHOAL_OK)
-        st = bytes_add(room, t->text[i].data, t->text[i].size);
     line_features_begin(&a->line);
+    if (len > LINES_MOST)
+        return shoal_fail(SHOAL_ELIMIT, "classify: found a text of %zu bytes, want at most %zu",
+                          len, LINES_MOST);
+    st = bytes_reserve(room, len + FIELD_PAD);
+    if (st == SHOAL_OK)
+        st = bytes_add(room, text, len);
     if (st == SHOAL_OK)
         st = line_walk_text(&a->walk, (struct span){room->at, (uint32_t)room->len}, &sink);
-    if (st == SHOAL_OK)
-        st = line_features_end(&a->line);
+    return st == SHOAL_OK ? line_features_end(&a->line) : st;
+}
+
+static shoal_status answer_text(struct class_asker *a, struct bytes *room, const struct texts *t, size_t i)
+{
+    shoal_status st = read_text(a, room, t->text[i].data, t->text[i].size);
+
     t->found[i] = 0;
     if (st == SHOAL_OK && a->line.n > 0) {
         st = class_asker_rows(a, a->line.row, a->line.n);
@@ -183,4 +189,39 @@ shoal_status shoal_classify(const shoal_classifier *m, const struct shoal_memory
     if (t.threads > n)
         t.threads = n > 0 ? (unsigned)n : 1;
     return pool_run(t.threads, answer_thread, &t);
+}
+
+/* ---- the vector of a text ---- */
+
+size_t shoal_classifier_dim(const shoal_classifier *m)
+{
+    return m->classes.dim;
+}
+
+shoal_status shoal_classifier_text(const shoal_classifier *m, const char *text, size_t len,
+                                   float *out, size_t *features)
+{
+    struct class_asker a;
+    struct bytes room = {0};
+    size_t dim = m->classes.dim;
+    double length = 0;
+    shoal_status st = class_asker_init(&a, m);
+
+    memset(out, 0, dim * sizeof *out);
+    *features = 0;
+    if (st != SHOAL_OK)
+        return st;
+    st = read_text(&a, &room, text, len);
+    if (st == SHOAL_OK && a.line.n > 0)
+        st = mean_rows(&a, a.line.row, a.line.n);
+    if (st == SHOAL_OK && a.line.n > 0)
+        length = sqrt(vector_dot(a.hidden, a.hidden, dim));
+    if (length > 0) {
+        *features = a.line.n;
+        for (size_t j = 0; j < dim; j++)
+            out[j] = (float)(a.hidden[j] / length);
+    }
+    bytes_fini(&room);
+    class_asker_fini(&a);
+    return st;
 }

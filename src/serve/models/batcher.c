@@ -96,6 +96,13 @@ shoal_status generation_open(struct generation **out, const struct servable_kind
     return st;
 }
 
+shoal_status generation_take_index(struct generation *g, const char *path)
+{
+    shoal_status st = g->kind->take_index ? g->kind->take_index(g->model, path) : SHOAL_OK;
+
+    return st == SHOAL_ENOENT ? SHOAL_OK : st;
+}
+
 void generation_keep(struct generation *g)
 {
     atomic_fetch_add_explicit(&g->refs, 1, memory_order_relaxed);
@@ -131,6 +138,8 @@ void generation_put_facts(struct writer *w, const struct generation *g)
     struct shoal_reporter to = {.fact = put_fact, .user = w};
 
     w->failed |= shoal_model_describe(g->saved, 0, &to) != SHOAL_OK;
+    if (g->kind->facts)
+        g->kind->facts(g->model, w);
 }
 
 /* ---- a batch ---- */

@@ -29,6 +29,8 @@ struct generation {
 /* With `map`, by mapping what can be; `rule` names its classes, NULL: as the model does. */
 shoal_status generation_open(struct generation **out, const struct servable_kind *const *kinds,
                              const char *path, bool map, const struct class_rule *rule);
+/* With the index beside the file, if there is one: servable.h, take_index. */
+shoal_status generation_take_index(struct generation *g, const char *path);
 void generation_keep(struct generation *g);
 void generation_drop(struct generation *g); /* accepts NULL */
 

@@ -8,6 +8,7 @@ enum {
     LABELS = 5,
     LABELS_MOST = 1000,
     TEXT_MOST = 1 << 20,
+    FLOAT_TEXT = 14,   /* of a number */
     ANSWER_TEXT = 48,  /* bytes of a label and its probability in an answer, about */
     CHEAP_TEXT = 4096, /* bytes that are classified where they were read, */
     CHEAP_LABELS = 256, /* of so many classes at most */
@@ -19,6 +20,8 @@ struct class_sample {
     size_t k, found;
     double threshold;
     struct shoal_guess *guess; /* [k] */
+    float *vector;             /* [dim] instead, where that is asked for */
+    size_t features;
 };
 _Static_assert(sizeof(struct class_sample) <= SAMPLE_MAX, "a sample fits");
 
@@ -69,6 +72,22 @@ static shoal_status read_threshold(const struct instance *in, double *out)
     return SHOAL_OK;
 }
 
+/* A text whose vector is asked for. */
+static shoal_status read_embed(const shoal_classifier *m, const struct instance *in,
+                               struct class_sample *s)
+{
+    size_t dim = shoal_classifier_dim(m);
+
+    s->k = 1; /* of labels there is room for, which nobody asks for */
+    if (in->json)
+        return shoal_fail(SHOAL_EINVAL, "input: found token ids, want text: a classifier has none");
+    if (request_charge_sample(in->request, dim * sizeof *s->vector, dim * FLOAT_TEXT) != SHOAL_OK)
+        return SHOAL_ELIMIT;
+    if (!(s->vector = mem_array(dim, sizeof *s->vector)))
+        return SHOAL_ENOMEM;
+    return keep_text(in->request, s, in->bytes, in->len);
+}
+
 static shoal_status classify_read(const void *model, const struct instance *in, void *sample)
 {
     struct class_sample *s = sample;
@@ -76,8 +95,11 @@ static shoal_status classify_read(const void *model, const struct instance *in, 
     const char *text =
         tree_kind(in->json) == TREE_TEXT ? tree_text(in->json) : instance_text(in, "text");
     uint64_t k = labels < LABELS ? labels : LABELS;
-    shoal_status st = instance_u64(in, "k", 1, LABELS_MOST, &k);
+    shoal_status st;
 
+    if (strcmp(in->verb, "embed") == 0)
+        return read_embed(model, in, s);
+    st = instance_u64(in, "k", 1, LABELS_MOST, &k);
     if (st == SHOAL_OK)
         st = read_threshold(in, &s->threshold);
     s->k = k < labels ? (size_t)k : labels;
@@ -96,6 +118,7 @@ static void classify_forget(void *sample)
 
     free(s->text);
     free(s->guess);
+    free(s->vector);
 }
 
 static bool classify_cheap(const void *model, const void *sample)
@@ -113,7 +136,10 @@ static shoal_status classify_run(const void *model, void *const *samples, size_t
         struct shoal_classify_opts opts = {s->k, s->threshold, 1};
         struct shoal_memory text = {"text", s->text, s->len};
 
-        st = shoal_classify(model, &text, 1, &opts, s->guess, &s->found);
+        if (s->vector)
+            st = shoal_classifier_text(model, s->text, s->len, s->vector, &s->features);
+        else
+            st = shoal_classify(model, &text, 1, &opts, s->guess, &s->found);
     }
     return st;
 }
@@ -129,6 +155,16 @@ static void classify_write(const void *model, const void *sample, struct writer 
     put_close(w, "}");
 }
 
+static const float *classify_embedding(const void *model, const void *sample, size_t *n,
+                                       size_t *tokens)
+{
+    const struct class_sample *s = sample;
+
+    *n = shoal_classifier_dim(model);
+    *tokens = s->features;
+    return s->features > 0 ? s->vector : NULL;
+}
+
 const struct servable_kind servable_classify = {
     .name = "classify",
     .list_key = "texts",
@@ -140,4 +176,5 @@ const struct servable_kind servable_classify = {
     .run = classify_run,
     .write = classify_write,
     .forget = classify_forget,
+    .embedding = classify_embedding,
 };

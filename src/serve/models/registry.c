@@ -129,10 +129,26 @@ static void sentence_without(char *out, size_t cap, const char *path, const char
         snprintf(out, cap, "%.60s: %.120s", file, said);
 }
 
+/* FILE.hnsw beside the model's file. One that is not its own is said, and does without. */
+static void version_index(struct registry *r, const struct version *v, struct generation *g)
+{
+    char *path = v->path ? mem_text("%s.hnsw", v->path)
+                         : mem_text("/proc/self/fd/%d/%s.hnsw", r->store, v->file);
+    char said[TROUBLE_MAX];
+
+    if (path && generation_take_index(g, path) == SHOAL_OK) {
+        free(path);
+        return;
+    }
+    sentence_without(said, sizeof said, path ? path : "", v->file);
+    registry_log(r, "%s: searched without an index: %s", v->name, said);
+    free(path);
+}
+
 /* Opens the model through the descriptor that was checked (/proc/self/fd/N), so that nobody
  * can swap the file between the check and the use. A path of the command line is opened as
  * it is, for formats that keep their words in a file beside. */
-static shoal_status version_open(const struct registry *r, const struct version *v,
+static shoal_status version_open(struct registry *r, const struct version *v,
                                  struct generation **out, struct stat *seen,
                                  char trouble[TROUBLE_MAX])
 {
@@ -149,6 +165,8 @@ static shoal_status version_open(const struct registry *r, const struct version 
         st = generation_open(out, r->kinds, shown, r->map, class_rules_find(&r->classes, v->name));
         close(fd);
     }
+    if (st == SHOAL_OK && r->index)
+        version_index(r, v, *out);
     trouble[0] = '\0';
     if (st != SHOAL_OK)
         sentence_without(trouble, TROUBLE_MAX, shown, v->file);

@@ -55,6 +55,7 @@ struct registry {
     void (*log)(void *user, const char *sentence);
     void *user;
     bool map; /* files are mapped, not read */
+    bool index; /* vectors are asked by the index beside their file, if there is one */
     struct class_rules classes; /* what the classes of models are called */
 
     pthread_rwlock_t lock; /* of the list and of what its versions point at */

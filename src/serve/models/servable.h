@@ -61,6 +61,16 @@ struct servable_kind {
     /* The answer as floats, *n of them; NULL when it is none, or never is. */
     const float *(*floats)(const void *open, const void *sample, size_t *n);
     void (*forget)(void *sample);
+
+    /* Of a sample of the verb "embed", a text or, as in->json, a list of token ids: the vector,
+     * [*n] floats, or NULL where nothing of it is known; *tokens is how many there were. NULL: the
+     * kind has no vectors. */
+    const float *(*embedding)(const void *open, const void *sample, size_t *n, size_t *tokens);
+    /* Takes an index that lies beside the model's file; SHOAL_ENOENT: there is none. NULL: the kind
+     * has no use for one. Before anybody asks. */
+    shoal_status (*take_index)(const void *open, const char *path);
+    /* What is to be said of it besides what the model says; NULL: nothing. */
+    void (*facts)(const void *open, struct writer *w);
 };
 
 extern const struct servable_kind servable_classify;

@@ -1,8 +1,10 @@
-/* Word vectors: words in, the nearest words or the vectors out. */
+/* Word vectors: words, texts or vectors in, the nearest words or the vectors out. */
 #include "serve/models/pca.h"
 #include "serve/models/servable.h"
+#include "serve/models/word_filter.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +16,19 @@ enum { FLOAT_TEXT = 14, HIT_TEXT = 32, DETAIL_TEXT = 48, PLACE_TEXT = 80 };
 
 /* Numbers of a table that are searched in less time than to wake a thread. */
 #define CHEAP 100000u
+/* And bytes of a text likewise. */
+#define CHEAP_TEXT 1024u
 
-enum what { ASK_NEAREST, ASK_ANALOGY, ASK_VECTOR, ASK_MAP };
+/* Bytes of a text whose vector is asked for; candidates of an index. */
+enum { TEXT_MOST = 1 << 20, EF_MOST = 65536, IDS_MOST = 65536 };
+
+enum what { ASK_NEAREST, ASK_ANALOGY, ASK_VECTOR, ASK_MAP, ASK_TEXT };
+
+/* What is open: the vectors, and perhaps an index of them. */
+struct words {
+    const shoal_vectors *v;
+    shoal_hnsw *index; /* or NULL */
+};
 
 struct word_sample {
     enum what what;
@@ -26,6 +39,14 @@ struct word_sample {
     /* Of a word that is not known its text, and what its n-grams make of it, [dim]. */
     char *unseen[3];
     float *made[3];
+    bool given; /* the vector asked about is the request's own */
+    bool exact; /* not by the index */
+    uint32_t ef; /* candidates of the index; 0: as it says */
+    struct word_filter *filter; /* or NULL */
+    /* Of a text, which is kept until it is computed: bytes, or the ids of words. */
+    char *text;
+    uint32_t *ids;
+    size_t len, words, known;
 };
 _Static_assert(sizeof(struct word_sample) <= SAMPLE_MAX, "a sample fits");
 
@@ -33,14 +54,47 @@ static const char *const verbs[] = {"similar", "analogy", "vector", "map", NULL}
 
 static shoal_status words_open(const void **out, const shoal_model *model)
 {
-    *out = shoal_model_vectors(model);
+    struct words *w = mem_array(1, sizeof *w);
+
+    *out = w;
+    if (!w)
+        return SHOAL_ENOMEM;
+    w->v = shoal_model_vectors(model);
     return SHOAL_OK;
+}
+
+static void words_close(const void *open)
+{
+    struct words *w = (struct words *)(uintptr_t)open; /* ours from words_open on */
+
+    shoal_hnsw_free(w->index);
+    free(w);
+}
+
+static shoal_status words_take_index(const void *open, const char *path)
+{
+    struct words *w = (struct words *)(uintptr_t)open;
+
+    return shoal_hnsw_open(&w->index, w->v, path);
+}
+
+static void words_facts(const void *open, struct writer *out)
+{
+    const struct words *w = open;
+    char text[64];
+
+    if (!w->index)
+        return;
+    snprintf(text, sizeof text, "hnsw, ef %u", shoal_hnsw_facts(w->index).ef);
+    member_text(out, "index", text);
 }
 
 static void words_shapes(const void *model, struct tensor_shape *input, struct tensor_shape *output)
 {
+    const struct words *w = model;
+
     *input = (struct tensor_shape){"words", "BYTES", {-1}, 1};
-    *output = (struct tensor_shape){"vectors", "FP32", {-1, (int64_t)shoal_vectors_dim(model)}, 2};
+    *output = (struct tensor_shape){"vectors", "FP32", {-1, (int64_t)shoal_vectors_dim(w->v)}, 2};
 }
 
 /* ---- reading ---- */
@@ -137,9 +191,39 @@ static shoal_status read_analogy(const shoal_vectors *v, const struct instance *
     return st;
 }
 
+/* A vector of the request's own, from a list of JSON or from numbers. */
+static shoal_status read_given(const shoal_vectors *v, const struct instance *in,
+                               const struct tree *list, struct word_sample *s)
+{
+    size_t dim = shoal_vectors_dim(v), n = list ? tree_len(list) : in->count;
+    double sum = 0;
+    shoal_status st = SHOAL_OK;
+
+    if ((list && tree_kind(list) != TREE_LIST) || n != dim)
+        return shoal_fail(SHOAL_EINVAL, "vector: found %zu numbers, want %zu", n, dim);
+    st = request_charge_sample(in->request, dim * sizeof **s->made, 0);
+    if (st != SHOAL_OK)
+        return st;
+    if (!(s->made[0] = mem_array(dim, sizeof **s->made)))
+        return SHOAL_ENOMEM;
+    for (size_t j = 0; j < dim; j++) {
+        s->made[0][j] = list ? (float)tree_number(tree_at(list, j)) : in->numbers[j];
+        sum += (double)s->made[0][j] * s->made[0][j];
+    }
+    if (!(sum > 0) || !isfinite(sum))
+        return shoal_fail(SHOAL_EINVAL, "vector: found zeros, or no numbers, want a direction");
+    s->given = true;
+    s->ask.ids[0] = SHOAL_NO_ID;
+    return SHOAL_OK;
+}
+
 static shoal_status read_word(const shoal_vectors *v, const struct instance *in,
                               struct word_sample *s)
 {
+    const struct tree *vector = tree_get(in->json, "vector");
+
+    if (vector || in->numbers)
+        return read_given(v, in, vector, s);
     if (in->bytes)
         return find_bytes(v, in->request, in->bytes, in->len, s);
     if (tree_kind(in->json) == TREE_TEXT)
@@ -176,14 +260,80 @@ static shoal_status room_for_answer(const shoal_vectors *v, struct word_sample *
     return s->ask.hits ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
+/* How the search is to go. */
+static shoal_status read_search(const shoal_vectors *v, const struct instance *in,
+                                struct word_sample *s)
+{
+    uint64_t ef = 0;
+    shoal_status st = instance_u64(in, "ef", 1, EF_MOST, &ef);
+
+    s->ef = (uint32_t)ef;
+    s->exact = instance_true(in, "exact");
+    if (st == SHOAL_OK)
+        st = word_filter_read(&s->filter, v, in);
+    s->ask.filter = s->filter ? &s->filter->as : NULL;
+    return st;
+}
+
+/* The ids of words, instead of a text. */
+static shoal_status read_ids(const shoal_vectors *v, const struct instance *in,
+                             struct word_sample *s)
+{
+    size_t n = tree_len(in->json);
+
+    if (n == 0 || n > IDS_MOST)
+        return shoal_fail(SHOAL_EINVAL, "input: found %zu token ids, want 1 to %d", n, IDS_MOST);
+    if (!(s->ids = mem_array(n, sizeof *s->ids)))
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        double id = tree_number(tree_at(in->json, i));
+
+        if (!(id >= 0 && id < (double)shoal_vectors_size(v)) || id != floor(id))
+            return shoal_fail(SHOAL_EINVAL, "input: token id %zu is none of a word, want 0 to %zu",
+                              i, shoal_vectors_size(v) - 1);
+        s->ids[i] = (uint32_t)id;
+    }
+    s->len = n;
+    return SHOAL_OK;
+}
+
+static shoal_status read_text(const shoal_vectors *v, const struct instance *in,
+                              struct word_sample *s)
+{
+    size_t dim = shoal_vectors_dim(v), len = in->json ? 0 : in->len;
+    shoal_status st;
+
+    s->what = ASK_TEXT;
+    if (len > TEXT_MOST)
+        return shoal_fail(SHOAL_EINVAL, "input: found %zu bytes of text, want at most %d", len,
+                          TEXT_MOST);
+    st = request_charge_sample(in->request,
+                               dim * sizeof *s->vector + len +
+                                   tree_len(in->json) * sizeof *s->ids,
+                               dim * FLOAT_TEXT);
+    if (st != SHOAL_OK)
+        return st;
+    if (!(s->vector = mem_array(dim, sizeof *s->vector)))
+        return SHOAL_ENOMEM;
+    if (in->json)
+        return read_ids(v, in, s);
+    if (!(s->text = mem_array(len + 1, 1)))
+        return SHOAL_ENOMEM;
+    memcpy(s->text, in->bytes, len);
+    s->len = len;
+    return SHOAL_OK;
+}
+
 static shoal_status words_read(const void *model, const struct instance *in, void *sample)
 {
-    const shoal_vectors *v = model;
+    const shoal_vectors *v = ((const struct words *)model)->v;
     struct word_sample *s = sample;
     bool map = strcmp(in->verb, "map") == 0;
     uint64_t k = map ? MAP : NEAREST;
     shoal_status st = instance_u64(in, "k", 1, map ? MAP_MAX : NEAREST_MAX, &k);
 
+    if (strcmp(in->verb, "embed") == 0)
+        return read_text(v, in, s);
     s->detailed = strcmp(in->verb, "predict") != 0;
     s->ask.n = 1;
     s->what = map ? ASK_MAP : ASK_NEAREST;
@@ -196,6 +346,8 @@ static shoal_status words_read(const void *model, const struct instance *in, voi
         st = read_analogy(v, in, s);
     else
         st = read_word(v, in, s);
+    if (st == SHOAL_OK && s->what != ASK_VECTOR)
+        st = read_search(v, in, s);
     if (st == SHOAL_OK)
         st = charge_answer(v, s, in->request);
     return st == SHOAL_OK ? room_for_answer(v, s) : st;
@@ -208,6 +360,9 @@ static void words_forget(void *sample)
     free(s->ask.hits);
     free(s->vector);
     free(s->places);
+    free(s->text);
+    free(s->ids);
+    word_filter_free(s->filter);
     for (size_t i = 0; i < 3; i++) {
         free(s->unseen[i]);
         free(s->made[i]);
@@ -218,9 +373,11 @@ static void words_forget(void *sample)
 
 static bool words_cheap(const void *model, const void *sample)
 {
-    const shoal_vectors *v = model;
+    const shoal_vectors *v = ((const struct words *)model)->v;
     const struct word_sample *s = sample;
 
+    if (s->what == ASK_TEXT)
+        return s->len <= CHEAP_TEXT;
     return s->what == ASK_VECTOR || shoal_vectors_size(v) * shoal_vectors_dim(v) < CHEAP;
 }
 
@@ -269,21 +426,54 @@ static size_t count_made(struct word_sample *const *samples, size_t n)
     return made;
 }
 
-/* The questions about nearest rows, in one pass over the table; gives how many there are. */
-static shoal_status ask_nearest(const shoal_vectors *v, struct word_sample *const *samples,
+/* ---- by the index ---- */
+
+static bool by_index(const struct words *w, const struct word_sample *s)
+{
+    return w->index && !s->exact && (s->ask.n == 1 || s->ask.how == SHOAL_3COSADD);
+}
+
+static shoal_status ask_index(const struct words *w, struct rows *rows, struct table *made,
+                              struct word_sample *s)
+{
+    struct near_ask ask = s->ask;
+    float *room = aligned_alloc(64, table_bytes(3, rows->dim));
+    shoal_status st = room ? SHOAL_OK : shoal_fail(SHOAL_ENOMEM, "memory: no room for rows");
+
+    put_made(rows, made, s, &ask);
+    if (st == SHOAL_OK)
+        st = ask.st = nearest_direction(rows, ask.ids, ask.n, room);
+    if (st == SHOAL_OK)
+        st = graph_nearest(w->index, room, ask.ids, ask.n, ask.filter, s->ef, ask.hits, ask.k,
+                           &s->ask.found);
+    free(room);
+    return st == SHOAL_EINVAL ? SHOAL_OK : st; /* a word without direction has no neighbours */
+}
+
+static bool searches(const struct word_sample *s)
+{
+    return s->what != ASK_VECTOR && s->what != ASK_TEXT;
+}
+
+/* The questions about nearest rows: by the index, or all in one pass over the table. */
+static shoal_status ask_nearest(const struct words *w, struct word_sample *const *samples,
                                 size_t n, struct near_ask *asks)
 {
     struct table made = {0};
     struct rows rows;
     size_t nasks = 0, unseen = count_made(samples, n);
-    shoal_status st = vectors_rows(&rows, v);
+    shoal_status st = vectors_rows(&rows, w->v);
 
     if (st == SHOAL_OK && unseen > 0)
         st = table_init(&made, "words", unseen, rows.dim);
     rows.made = made.at;
     for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
-        if (samples[i]->what == ASK_VECTOR)
+        if (!searches(samples[i]))
             continue;
+        if (by_index(w, samples[i])) {
+            st = ask_index(w, &rows, &made, samples[i]);
+            continue;
+        }
         asks[nasks] = samples[i]->ask;
         put_made(&rows, &made, samples[i], &asks[nasks++]);
     }
@@ -293,26 +483,59 @@ static shoal_status ask_nearest(const shoal_vectors *v, struct word_sample *cons
     return st;
 }
 
-/* All questions about nearest rows are answered in one pass over the table. */
-static shoal_status run_some(const shoal_vectors *v, struct word_sample *const *samples, size_t n)
+/* The mean of rows, each of length 1, and of length 1 itself. */
+static shoal_status answer_ids(const shoal_vectors *v, struct word_sample *s)
+{
+    struct rows rows;
+    float *unit = aligned_alloc(64, table_bytes(2, shoal_vectors_dim(v)));
+    shoal_status st = vectors_rows(&rows, v);
+    size_t stride = table_stride(shoal_vectors_dim(v));
+
+    if (!unit)
+        return shoal_fail(SHOAL_ENOMEM, "memory: no room for rows");
+    memset(unit, 0, table_bytes(2, shoal_vectors_dim(v)));
+    for (size_t i = 0; i < s->len && st == SHOAL_OK; i++) {
+        s->known += rows_unit(&rows, s->ids[i], unit + stride);
+        rows.kernel->axpy(unit, 1, unit + stride, rows.dim);
+    }
+    s->words = s->len;
+    if (st == SHOAL_OK && !vector_normalize(unit, rows.dim))
+        s->known = 0;
+    memcpy(s->vector, unit, shoal_vectors_dim(v) * sizeof *unit);
+    free(unit);
+    return st;
+}
+
+static shoal_status answer_vector(const shoal_vectors *v, struct word_sample *s)
+{
+    if (s->what == ASK_VECTOR)
+        return word_row(v, s, s->vector);
+    if (s->ids)
+        return answer_ids(v, s);
+    return shoal_vectors_text(v, s->text, s->len, s->vector, &s->words, &s->known);
+}
+
+/* All questions about nearest rows that no index answers share passes over the table. */
+static shoal_status run_some(const struct words *w, struct word_sample *const *samples, size_t n)
 {
     struct near_ask asks[BATCH];
     shoal_status st = SHOAL_OK;
     size_t vectors = 0;
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        if (samples[i]->what == ASK_VECTOR) {
-            st = word_row(v, samples[i], samples[i]->vector);
+        if (!searches(samples[i])) {
+            st = answer_vector(w->v, samples[i]);
             vectors++;
         }
     if (st == SHOAL_OK && vectors < n)
-        st = ask_nearest(v, samples, n, asks);
+        st = ask_nearest(w, samples, n, asks);
     for (size_t i = 0, j = 0; i < n && st == SHOAL_OK; i++) {
-        if (samples[i]->what == ASK_VECTOR)
+        if (!searches(samples[i]))
             continue;
-        samples[i]->ask = asks[j++];
+        if (!by_index(w, samples[i]))
+            samples[i]->ask = asks[j++];
         if (samples[i]->what == ASK_MAP)
-            st = answer_map(v, samples[i]);
+            st = answer_map(w->v, samples[i]);
     }
     return st;
 }
@@ -332,6 +555,8 @@ static shoal_status words_run(const void *model, void *const *samples, size_t n)
 /* Word i of the question. */
 static const char *asked_word(const shoal_vectors *v, const struct word_sample *s, size_t i)
 {
+    if (s->given)
+        return "";
     return s->unseen[i] ? s->unseen[i] : shoal_vectors_word(v, s->ask.ids[i]);
 }
 
@@ -387,7 +612,7 @@ static void write_classes(struct writer *out, const shoal_vectors *v, const stru
 /* That a word is made of its n-grams; of an analogy which. */
 static void write_unseen(struct writer *out, const struct word_sample *s)
 {
-    if (!s->unseen[0] && !s->unseen[1] && !s->unseen[2])
+    if (s->given || (!s->unseen[0] && !s->unseen[1] && !s->unseen[2]))
         return;
     member_flag(out, "known", false);
     if (s->ask.n == 1)
@@ -404,7 +629,7 @@ static void write_detailed(struct writer *out, const shoal_vectors *v, const str
     static const char *const names[] = {"a", "b", "c"};
 
     put_open(out, '{');
-    for (size_t i = 0; i < s->ask.n; i++)
+    for (size_t i = 0; i < s->ask.n && !s->given; i++)
         member_text(out, s->ask.n == 3 ? names[i] : "word", asked_word(v, s, i));
     write_unseen(out, s);
     if (s->what == ASK_VECTOR) {
@@ -420,23 +645,34 @@ static void write_detailed(struct writer *out, const shoal_vectors *v, const str
 
 static void words_write(const void *model, const void *sample, struct writer *out)
 {
+    const struct words *w = model;
     const struct word_sample *s = sample;
 
     if (s->detailed)
-        write_detailed(out, model, s);
+        write_detailed(out, w->v, s);
     else if (s->what == ASK_VECTOR)
-        write_vector(out, model, s);
+        write_vector(out, w->v, s);
     else
-        write_classes(out, model, s);
+        write_classes(out, w->v, s);
 }
 
 static const float *words_floats(const void *model, const void *sample, size_t *n)
 {
-    const shoal_vectors *v = model;
+    const struct words *w = model;
     const struct word_sample *s = sample;
 
-    *n = shoal_vectors_dim(v);
+    *n = shoal_vectors_dim(w->v);
     return s->vector;
+}
+
+static const float *words_embedding(const void *model, const void *sample, size_t *n,
+                                    size_t *tokens)
+{
+    const struct word_sample *s = sample;
+
+    *tokens = s->words;
+    *n = shoal_vectors_dim(((const struct words *)model)->v);
+    return s->known > 0 ? s->vector : NULL;
 }
 
 const struct servable_kind servable_vectors = {
@@ -445,6 +681,7 @@ const struct servable_kind servable_vectors = {
     .verbs = verbs,
     .sample_size = sizeof(struct word_sample),
     .open = words_open,
+    .close = words_close,
     .shapes = words_shapes,
     .read = words_read,
     .cheap = words_cheap,
@@ -452,4 +689,7 @@ const struct servable_kind servable_vectors = {
     .write = words_write,
     .floats = words_floats,
     .forget = words_forget,
+    .embedding = words_embedding,
+    .take_index = words_take_index,
+    .facts = words_facts,
 };

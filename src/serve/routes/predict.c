@@ -364,6 +364,8 @@ static shoal_status read_request(struct request *q)
         st = read_body(q);
     else if (strcmp(q->verb, "infer") == 0)
         st = infer_read(q);
+    else if (strcmp(q->verb, "embed") == 0)
+        st = embeddings_read(q);
     else
         st = predict_add(q, &in);
     if (st == SHOAL_ELIMIT && q->over == 0)
@@ -431,7 +433,7 @@ static enum route read_begin(struct request *q, const char *verb)
 
 enum route predict_begin(struct request *q, const char *verb)
 {
-    if (strcmp(verb, "predict") == 0 || strcmp(verb, "infer") == 0)
+    if (strcmp(verb, "predict") == 0 || strcmp(verb, "infer") == 0 || strcmp(verb, "embed") == 0)
         return read_begin(q, verb);
     for (const char *const *own = q->lease.generation->kind->verbs; own && *own; own++)
         if (strcmp(verb, *own) == 0)
@@ -473,6 +475,7 @@ static void write_answer(struct request *q)
         [SHAPE_LIST] = {"[", "]\n"},
         [SHAPE_PREDICTIONS] = {"{\"predictions\":[", "]}\n"},
         [SHAPE_TENSOR] = {"", ""},
+        [SHAPE_EMBEDDINGS] = {"", ""},
     };
     struct writer *w = &q->answer.body;
 
@@ -480,7 +483,9 @@ static void write_answer(struct request *q)
     w->payer = q;
     w->paid = ANSWER_FREE + q->expected;
     put_raw(w, around[q->shape][0]);
-    (q->shape == SHAPE_TENSOR ? infer_write : write_samples)(q, w);
+    (q->shape == SHAPE_TENSOR       ? infer_write
+     : q->shape == SHAPE_EMBEDDINGS ? embeddings_write
+                                    : write_samples)(q, w);
     put_raw(w, around[q->shape][1]);
     w->payer = NULL;
     if (w->failed && q->over) {

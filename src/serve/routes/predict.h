@@ -29,4 +29,10 @@ shoal_status infer_read(struct request *q);
 /* The answer: JSON, or JSON with the numbers as bytes behind it. */
 void infer_write(struct request *q, struct writer *w);
 
+/* ---- embeddings.c ---- */
+
+/* The body of an "embed", and its answer; the answer may become an error. */
+shoal_status embeddings_read(struct request *q);
+void embeddings_write(struct request *q, struct writer *w);
+
 #endif

@@ -19,6 +19,8 @@ void answer_error(struct request *q, int status, const char *type, const char *m
     put_open(w, '{');
     if (q->v2) {
         member_text(w, "error", message);
+    } else if (q->openai) {
+        openai_error(w, status, type, message);
     } else {
         member_u64(w, "code", (uint64_t)status);
         member_text(w, "type", type);
@@ -209,7 +211,7 @@ static bool admit_token(struct request *q, unsigned role)
         return true;
     atomic_fetch_add(&q->server->tally.unauthorized, 1);
     /* TorchServe says 400; clients of other protocols are told as HTTP would have it. */
-    answer_error(q, q->v2 ? 401 : 400, "InvalidKeyException",
+    answer_error(q, q->v2 || q->openai ? 401 : 400, "InvalidKeyException",
                  "Token Authorization failed. Token either incorrect, expired, or not provided "
                  "correctly");
     q->answer.challenge = true;
@@ -246,6 +248,7 @@ bool route_admit(struct request *q)
         return false;
     }
     q->v2 = strcmp(request_segment(q, 0), "v2") == 0;
+    q->openai = openai_path(q);
     role = role_of(q);
     if (!admit_client(q) || !admit_browser(q))
         return false;
@@ -366,6 +369,8 @@ enum route route_begin(struct request *q)
     }
     if (strcmp(first, "predictions") == 0)
         return predictions(q);
+    if (q->openai)
+        return route_openai(q);
     if (strcmp(first, "v1") == 0 || strcmp(first, "v2") == 0)
         return route_oip(q);
     if (strcmp(first, "models") == 0 && role_of(q) == ROLE_INFERENCE)
