@@ -60,6 +60,7 @@ bench: all
 	@$(python) bench/serve.py $(BUILD)
 	@$(python) bench/defaults.py $(BUILD)
 	@$(python) bench/python.py $(BUILD)
+	@$(python) bench/index.py $(BUILD)
 	@test -z "$$SHOAL_DATA" || VECTORS=bench/results/vectors.bin bench/eval.sh $(BUILD)
 
 sanitize = build-asan $(checked) -Dc_args=-g1 -Db_sanitize=address,undefined $(MESON_ARGS)

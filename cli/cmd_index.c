@@ -28,7 +28,8 @@ char *index_beside(const char *vectors)
     return path;
 }
 
-static void report(struct console *c, const shoal_hnsw *x, const struct shoal_hnsw_recall *r)
+static void report(struct console *c, const shoal_hnsw *x, size_t ef,
+                   const struct shoal_hnsw_recall *r)
 {
     struct shoal_hnsw_facts f = shoal_hnsw_facts(x);
 
@@ -37,7 +38,7 @@ static void report(struct console *c, const shoal_hnsw *x, const struct shoal_hn
     console_row(c, "links", number_count(f.links).text, "%.1f a row",
                 (double)f.links / (double)f.size);
     console_row(c, "memory", number_size(f.bytes).text, NULL);
-    console_row(c, "ef", number_count(f.ef).text, "candidates that a question keeps");
+    console_row(c, "ef", number_count(ef > 0 ? ef : f.ef).text, "candidates that a question keeps");
     console_row(c, "recall", number_text("%.4f", r->recall).text,
                 "of the ten nearest, over %s questions", number_count(r->questions).text);
     console_row(c, "exact", number_text("%.3f ms", 1000 * r->exact_seconds).text,
@@ -53,7 +54,8 @@ static void put_count(struct json *j, const char *key, uint64_t n)
     out_count(j, n);
 }
 
-static void report_json(const char *path, const shoal_hnsw *x, const struct shoal_hnsw_recall *r)
+static void report_json(const char *path, const shoal_hnsw *x, size_t ef,
+                        const struct shoal_hnsw_recall *r)
 {
     struct shoal_hnsw_facts f = shoal_hnsw_facts(x);
     struct json json = {.to = stdout};
@@ -64,7 +66,7 @@ static void report_json(const char *path, const shoal_hnsw *x, const struct shoa
     put_count(&json, "dim", f.dim);
     put_count(&json, "m", f.m);
     put_count(&json, "ef_construction", f.ef_construction);
-    put_count(&json, "ef", f.ef);
+    put_count(&json, "ef", ef > 0 ? ef : f.ef);
     put_count(&json, "links", f.links);
     out_put_real(&json, "recall", r->recall);
     put_count(&json, "questions", r->questions);
@@ -93,15 +95,15 @@ static shoal_status index_show(const struct index_cmd *cmd, struct console *c, c
                                const shoal_vectors *v, const char *path)
 {
     struct shoal_hnsw_recall recall = {0};
+    size_t ef = cmd->measure ? cmd->how.ef : 0;
     shoal_status st = SHOAL_OK;
 
     if (cmd->json || !cmd->work.quiet)
-        st = shoal_hnsw_measure(x, v, cmd->measure ? cmd->how.ef : 0, cmd->questions,
-                                cmd->how.threads, &recall);
+        st = shoal_hnsw_measure(x, v, ef, cmd->questions, cmd->how.threads, &recall);
     if (st == SHOAL_OK && cmd->json)
-        report_json(path, x, &recall);
+        report_json(path, x, ef, &recall);
     else if (st == SHOAL_OK)
-        report(c, x, &recall);
+        report(c, x, ef, &recall);
     return st;
 }
 

@@ -21,14 +21,14 @@ namespace {
 
 struct measure {
     float (*dot)(const float *, const float *, size_t);
-    size_t dim;
+    size_t width;
 };
 
 float apart(const void *x, const void *y, const void *how)
 {
     const measure *m = static_cast<const measure *>(how);
 
-    return 1 - m->dot(static_cast<const float *>(x), static_cast<const float *>(y), m->dim);
+    return 1 - m->dot(static_cast<const float *>(x), static_cast<const float *>(y), m->width);
 }
 
 } // namespace
@@ -50,7 +50,7 @@ struct hnsw : hnswlib::HierarchicalNSW<float> {
 
 // The base's destructor ends nothing of the caller's.
 hnsw::hnsw(const hnsw_view &v, unsigned ef_construction)
-    : HierarchicalNSW(nullptr), how_{v.dot, v.dim}
+    : HierarchicalNSW(nullptr), how_{v.dot, v.links_at / sizeof(float)} // padded: no tail to add
 {
     // Until all below is whole, the base's destructor must find nothing.
     cur_element_count = 0;

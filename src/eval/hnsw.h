@@ -48,7 +48,7 @@ void hnsw_close(struct hnsw *h);
  * graph may only be closed. */
 shoal_status hnsw_add(struct hnsw *h, uint32_t id);
 uint32_t hnsw_entry(const struct hnsw *h);
-/* The nodes nearest to a unit row, *found <= ef of them in no order, with their cosines into hits
+/* The nodes nearest to a unit row, padded as theirs are, *found <= ef of them in no order, with their cosines into hits
  * [ef]; so many candidates are kept on the way. */
 shoal_status hnsw_search(const struct hnsw *h, const float *unit, size_t ef,
                          struct shoal_hit *hits, size_t *found);

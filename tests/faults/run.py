@@ -53,13 +53,14 @@ class Scenario:
     words: the command. old: files that lie there before. after: a run whose folder lacks its last
     checkpoint, in which this one begins. grows: prefixes of what may be there in part (checkpoints,
     metrics). resume: a command that goes on after a failure. stdout: the answers go there. most:
-    places of a class to try, where a run takes long and each place is tried once."""
+    places of a class to try, where a run takes long and each place is tried once. needs: a file of
+    the stage that a build may be unable to make."""
 
     def __init__(self, name, words, old=(), after=None, grows=(), resume=None, stdin=None,
-                 stdout=False, most=None):
+                 stdout=False, most=None, needs=None):
         self.name, self.words, self.old, self.after = name, words.split(), old, after
         self.grows, self.resume, self.stdin = tuple(grows), resume, stdin
-        self.stdout, self.most = stdout, most
+        self.stdout, self.most, self.needs = stdout, most, needs
 
 
 STAGE = [
@@ -88,6 +89,8 @@ STAGE = [
     "train classify news.txt -q --dim 4 --epochs 1 --word-ngrams 2 --buckets 500 --threads 1 -o news.shoal",
     "convert -q news.shoal news.bin",
 ]
+
+INDEX = "index vectors.shoal --m 4 --ef 20 -q --threads 1 -o vectors.hnsw"
 
 CBOW = ("train cbow ../stage/text.shoal -q --dim 8 --epochs 2 --deterministic --threads {} "
         "--checkpoint run --checkpoint-every 40% --metrics run.jsonl -o out.bin")
@@ -178,6 +181,10 @@ SCENARIOS = [
              old=["out.safetensors"]),
     Scenario("convert_net_back", "convert -q ../stage/vgg.safetensors out.shoal",
              old=["out.shoal"]),
+    Scenario("index", "index ../stage/vectors.shoal --m 4 --ef-construction 20 --threads 2 --questions 40 "
+             "-o out.hnsw", old=["out.hnsw"], needs="vectors.hnsw"),
+    Scenario("similar_index", "similar ../stage/vectors.shoal the --json --index ../stage/vectors.hnsw",
+             stdout=True, needs="vectors.hnsw"),
     Scenario("similar", "similar ../stage/vectors.bin the --json --threads 2", stdout=True),
     Scenario("similar_lines", "similar ../stage/vectors.shoal --threads 1", stdout=True,
              stdin="words.txt"),
@@ -346,6 +353,7 @@ def stage_make(program, stage):
             f.write(f"word-number-{i * 7919 % 15000} ")
     for words in STAGE:
         good(program.run(words.split(), folder=stage), words)
+    program.run(INDEX.split(), folder=stage)  # where hnswlib is there
     subprocess.run("head -n 2 clicks.txt >clicks-rows && gzip -c text.txt >text.gz && "
                    "zstd -qc text.txt >text.zst && "
                    "bzip2 -kc text.txt >text.bz2 && xz -kc text.txt >text.xz", shell=True, check=True,
@@ -775,7 +783,8 @@ def run_all(args, root, tally):
         finally:
             idle.put(program)
 
-    chosen = [s for s in [SERVE] + SCENARIOS if not name or re.fullmatch(name, s.name)]
+    chosen = [s for s in [SERVE] + SCENARIOS if (not name or re.fullmatch(name, s.name))
+              and (not s.needs or os.path.exists(os.path.join(stage, s.needs)))]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for done in [pool.submit(work, scenario) for scenario in chosen]:
             done.result()

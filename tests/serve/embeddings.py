@@ -155,7 +155,7 @@ def neighbours(s):
 
 def tokens(work):
     with open(os.path.join(work, "tokens"), "w") as f:
-        f.write("inference " + "a" * 20 + "\n")
+        f.write("inference " + "a" * 20 + "\nmanagement " + "b" * 20 + "\nmetrics " + "c" * 20 + "\n")
     os.chmod(os.path.join(work, "tokens"), 0o600)
     s = Server("words=words.vec", "--token-file", "tokens", *ANY, cwd=work)
     check("a wrong key is refused in OpenAI's shape",
