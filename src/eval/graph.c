@@ -149,7 +149,7 @@ static shoal_status check_opts(const struct shoal_hnsw_opts *o)
     if (o->m < 2 || o->m > GRAPH_M_MOST)
         return shoal_fail(SHOAL_EINVAL, "index: m is %u, want 2 to %d", o->m, GRAPH_M_MOST);
     if (o->ef_construction < 1 || o->ef_construction > GRAPH_EF_MOST)
-        return shoal_fail(SHOAL_EINVAL, "index: ef-construction is %u, want 1 to %d",
+        return shoal_fail(SHOAL_EINVAL, "index: --ef-construction is %u, want 1 to %d",
                           o->ef_construction, GRAPH_EF_MOST);
     if (o->ef > GRAPH_EF_MOST)
         return shoal_fail(SHOAL_EINVAL, "index: ef is %u, want at most %d", o->ef, GRAPH_EF_MOST);

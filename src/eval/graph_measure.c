@@ -154,8 +154,8 @@ static shoal_status try_ef(const shoal_hnsw *x, const struct sample *s, size_t e
 
     *enough = is.mean - is.error >= want || is.mean >= 1;
     if (st == SHOAL_OK && !*enough && ef == GRAPH_EF_MOST)
-        st = shoal_fail(SHOAL_ELIMIT, "index: recall is %.4f with ef %zu, want %g: larger m and "
-                        "ef-construction find more", is.mean, ef, want);
+        st = shoal_fail(SHOAL_ELIMIT, "index: recall is %.4f with ef %zu, want %g: larger --m and "
+                        "--ef-construction find more", is.mean, ef, want);
     return st;
 }
 
