@@ -85,7 +85,7 @@ tsan:
 
 build-fuzz:
 	$(setup) build fuzz
-	@CC=clang scripts/build.sh build-fuzz $(checked) -Dfuzz=true \
+	@CC=clang CXX=clang++ scripts/build.sh build-fuzz $(checked) -Dfuzz=true \
 	    -Db_sanitize=address,undefined \
 	    '-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined' $(MESON_ARGS)
 
