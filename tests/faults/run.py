@@ -181,7 +181,7 @@ SCENARIOS = [
              old=["out.safetensors"]),
     Scenario("convert_net_back", "convert -q ../stage/vgg.safetensors out.shoal",
              old=["out.shoal"]),
-    Scenario("index", "index ../stage/vectors.shoal --m 4 --ef-construction 20 --threads 2 --questions 40 "
+    Scenario("index", "index ../stage/vectors.shoal --m 4 --ef-construction 20 --threads 1 --questions 40 "
              "-o out.hnsw", old=["out.hnsw"], needs="vectors.hnsw"),
     Scenario("similar_index", "similar ../stage/vectors.shoal the --json --index ../stage/vectors.hnsw",
              stdout=True, needs="vectors.hnsw"),
