@@ -143,8 +143,8 @@ tableint hnsw::descend_locked(tableint from, const void *x, int top, int level)
 // a level that the waiting one had not reached.
 void hnsw::add(tableint id)
 {
+    std::unique_lock<std::mutex> entry(global); // first: who holds it meets the locks of others
     std::unique_lock<std::mutex> own(link_list_locks_[id]);
-    std::unique_lock<std::mutex> entry(global);
     const void *x = getDataByInternalId(id);
     int level = element_levels_[id], top = maxlevel_;
     tableint at = enterpoint_node_;

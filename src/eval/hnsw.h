@@ -32,10 +32,11 @@ struct hnsw_view {
 
 struct hnsw;
 
-/* Bytes of one list of so many links at most. */
+/* Bytes of one list of so many links at most, and of a word behind them: hnswlib fetches the row
+ * that it names ahead, whatever it is. */
 static inline size_t hnsw_list_bytes(size_t most)
 {
-    return (1 + most) * sizeof(uint32_t);
+    return (1 + most + 1) * sizeof(uint32_t);
 }
 
 /* SHOAL_OK where this library was built with hnswlib; else says how that is done. */
