@@ -29,6 +29,14 @@ static void say(void *user, const char *sentence)
     print_line(stderr, "shoal serve: %s\n", sentence);
 }
 
+/* Lines of the access log, from one thread. */
+static void say_lines(void *user, const char *lines)
+{
+    (void)user;
+    fputs(lines, stderr);
+    fflush(stderr);
+}
+
 static void report(struct console *c, const shoal_server *s, const struct shoal_serve_opts *o)
 {
     static const char *const names[] = {"inference", "management", "metrics"};
@@ -47,13 +55,19 @@ static void report(struct console *c, const shoal_server *s, const struct shoal_
         fflush(c->reports);
 }
 
-/* Signals that end the server are taken here and by no other thread. */
-static void wait_for_signal(const sigset_t *signals)
+/* Signals that end the server are taken here and by no other thread. SIGHUP opens the access
+ * log's file anew, where there is one. */
+static void wait_for_signal(const sigset_t *signals, shoal_server *server, bool has_file)
 {
-    int came;
+    int came = 0;
 
-    while (sigwait(signals, &came) != 0)
-        ;
+    for (;;) {
+        if (sigwait(signals, &came) != 0)
+            continue;
+        if (came != SIGHUP || !has_file)
+            return;
+        shoal_serve_reopen(server);
+    }
 }
 
 static int serve_run(const void *at, const char *const *args, size_t nargs)
@@ -70,6 +84,7 @@ static int serve_run(const void *at, const char *const *args, size_t nargs)
     opts.models = args;
     opts.nmodels = nargs;
     opts.log = cmd->work.quiet ? NULL : say;
+    opts.log_line = say_lines;
     console_init(&console, cmd->work.quiet, NULL);
     signals_release();
     signal(SIGPIPE, SIG_IGN);
@@ -84,7 +99,7 @@ static int serve_run(const void *at, const char *const *args, size_t nargs)
         if (opts.no_tokens)
             say(NULL, "WARNING: --no-tokens: whoever reaches these addresses may ask, register "
                       "and end models");
-        wait_for_signal(&signals);
+        wait_for_signal(&signals, server, opts.access && opts.log_file);
         if (!cmd->work.quiet)
             say(NULL, "stopping: what is under way is answered first");
         /* A second signal does not wait for that. */
@@ -138,6 +153,8 @@ static const struct shoal_option model_opts[] = {
      .help = "the folder whose files, and no others, management may register"},
     {"load-all", .type = SHOAL_TYPE_FLAG, ON(serve.load_all),
      .help = "serve every model of the store from the start"},
+    {"models", .type = SHOAL_TYPE_PATH, ON(serve.models_dir), .arg = "DIR",
+     .help = "serve every model of this folder, and those that come, change and go later"},
     {"state", .type = SHOAL_TYPE_PATH, ON(serve.state), .arg = "FILE",
      .help = "where registered models survive a restart; by itself in the store"},
     {"class-index", .type = SHOAL_TYPE_TEXT, ON(serve.class_index), .arg = "LIST",
@@ -162,6 +179,10 @@ static const struct shoal_option model_opts[] = {
      .help = "requests of a model that may wait; more are refused with 503"},
     {"response-timeout", .type = SHOAL_TYPE_COUNT, ON(serve.response_timeout), .arg = "SECONDS",
      .u = {1, 86400}, .help = "how long a request may wait for its model"},
+    {"limits", .type = SHOAL_TYPE_TEXT, ON(serve.limits), .arg = "LIST",
+     .help = "NAME:KEY=VALUE, with commas between: of that model workers, batch_size, "
+             "max_batch_delay, queue_size, response_timeout, max_body, rate (requests a second) or "
+             "max_requests (at once)"},
     {0},
 };
 
@@ -193,8 +214,31 @@ static const struct shoal_option safety_opts[] = {
      .help = "requests a second of one client; more are refused with 429", .zero = "any number"},
     {"timeout", .type = SHOAL_TYPE_REAL, ON(serve.timeout), .arg = "SECONDS", .d = {0.1, 3600},
      .help = "how long a client may take to send a request or to read an answer, and may idle"},
+    {"drain-delay", .type = SHOAL_TYPE_REAL, ON(serve.drain_delay), .arg = "SECONDS",
+     .d = {0, 3600},
+     .help = "how long a stop still answers new clients, while the server says that it is not "
+             "ready"},
     {"drain", .type = SHOAL_TYPE_REAL, ON(serve.drain), .arg = "SECONDS", .d = {0, 3600},
-     .help = "how long a stop waits for what is under way"},
+     .help = "how long a stop then waits for what is under way"},
+    {0},
+};
+
+static const struct shoal_choice access_choices[] = {
+    [SHOAL_ACCESS_OFF] = {"off", "none"},
+    [SHOAL_ACCESS_TEXT] = {"text", "for people"},
+    [SHOAL_ACCESS_JSON] = {"json", "an object a line"},
+    {0},
+};
+
+static const struct shoal_option log_opts[] = {
+    {"log", .type = SHOAL_TYPE_CHOICE, ON(serve.access), .arg = "FORM", .choices = access_choices,
+     .help = "a line on stderr for each answer"},
+    {"log-file", .type = SHOAL_TYPE_PATH, ON(serve.log_file), .arg = "FILE",
+     .help = "append the lines to it instead; SIGHUP opens it anew"},
+    {"log-sample", .type = SHOAL_TYPE_REAL, ON(serve.log_sample), .arg = "SHARE", .d = {0, 1},
+     .help = "the share of answers that get a line; those of status 500 and above always do"},
+    {"log-client", .type = SHOAL_TYPE_FLAG, ON(serve.log_client),
+     .help = "with the client's address"},
     {0},
 };
 
@@ -229,6 +273,7 @@ const struct verb cmd_serve = {
             {"Addresses", address_opts, .at = 0},
             {"Models", model_opts, .at = 0},
             {"Safety", safety_opts, .at = 0},
+            {"Access log", log_opts, .at = 0},
             {"Other", other_opts, .at = 0},
             {"General", work_opts, .at = offsetof(struct serve_cmd, work)},
             {0},

@@ -17,6 +17,9 @@ typedef struct shoal_server shoal_server;
 
 enum shoal_listener { SHOAL_INFERENCE, SHOAL_MANAGEMENT, SHOAL_METRICS };
 
+/* A line for each answer. */
+enum shoal_access { SHOAL_ACCESS_OFF, SHOAL_ACCESS_TEXT, SHOAL_ACCESS_JSON };
+
 struct shoal_serve_opts {
     /* "127.0.0.1:8080", "[::1]:8080" or "http://...": equal ones share a listener; port
      * 0: any free one; "none": not there. */
@@ -26,6 +29,7 @@ struct shoal_serve_opts {
     size_t nmodels;
     const char *model_store; /* the folder whose files management may register; NULL: none */
     bool load_all;           /* every model of the store from the start */
+    const char *models_dir;  /* a store whose files are served as they come, change and go; NULL */
     const char *state;       /* where the registry survives a restart; NULL: in the store */
 
     const char *class_index; /* "[NAME=]FILE,...": names of the classes of a model, or of every
@@ -52,13 +56,22 @@ struct shoal_serve_opts {
     unsigned max_batch_delay; /* milliseconds that several may wait for more */
     unsigned queue_size;      /* requests of a model that may wait */
     unsigned response_timeout; /* seconds a request may wait for its model */
+    const char *limits; /* "NAME:KEY=VALUE,...": of a model instead of the above; NULL: none */
 
     uint64_t max_body, max_header;              /* bytes */
     unsigned max_connections, max_per_client;   /* the second 0: no limit of its own */
     double rate;                                /* requests a second of one client; 0: any */
     double timeout;      /* seconds that a client may take for any one step */
-    double drain;        /* seconds that a stop waits for requests under way */
+    double drain_delay;  /* seconds that a stop still accepts clients, though not ready */
+    double drain;        /* seconds that it then waits for requests under way */
     double reload_every; /* seconds between looks for replaced model files */
+
+    enum shoal_access access;
+    double log_sample;    /* the share of answers that get a line; those from 500 on always do */
+    bool log_client;      /* with the client's address */
+    const char *log_file; /* where the lines go; NULL: to log_line */
+    /* Whole lines, one or more, from a thread that does nothing else; or NULL. */
+    void (*log_line)(void *user_data, const char *lines);
 
     /* Told what happens, a sentence at a time, from any thread; or NULL. */
     void (*log)(void *user_data, const char *sentence);
@@ -79,7 +92,10 @@ SHOAL_API shoal_status shoal_serve_start(shoal_server **out, const struct shoal_
 SHOAL_API const char *shoal_serve_address(const shoal_server *s, enum shoal_listener which);
 /* How many models are served now. */
 SHOAL_API size_t shoal_serve_models(const shoal_server *s);
-/* Accepts nothing more, answers what is under way, and ends the server. */
+/* Opens the file of the access log by its name anew, soon: after it was renamed. */
+SHOAL_API void shoal_serve_reopen(shoal_server *s);
+/* Says that it is not ready, accepts clients for drain_delay seconds more, answers what is under
+ * way, and ends the server. */
 SHOAL_API void shoal_serve_stop(shoal_server *s);
 
 /* ---- One page, for looking at what goes on -------------------------------------- */

@@ -119,6 +119,9 @@ SHOAL_LIMIT_SHORT = 12
 SHOAL_INFERENCE = 0
 SHOAL_MANAGEMENT = 1
 SHOAL_METRICS = 2
+SHOAL_ACCESS_OFF = 0
+SHOAL_ACCESS_TEXT = 1
+SHOAL_ACCESS_JSON = 2
 SHOAL_CLASSIFY = 0
 SHOAL_REGRESS = 1
 SHOAL_INPUTS = 2
@@ -953,6 +956,7 @@ class shoal_serve_opts(Structure):
         ("nmodels", c_size_t),
         ("model_store", c_char_p),
         ("load_all", c_bool),
+        ("models_dir", c_char_p),
         ("state", c_char_p),
         ("class_index", c_char_p),
         ("mmap", c_bool),
@@ -969,14 +973,21 @@ class shoal_serve_opts(Structure):
         ("max_batch_delay", c_uint),
         ("queue_size", c_uint),
         ("response_timeout", c_uint),
+        ("limits", c_char_p),
         ("max_body", c_uint64),
         ("max_header", c_uint64),
         ("max_connections", c_uint),
         ("max_per_client", c_uint),
         ("rate", c_double),
         ("timeout", c_double),
+        ("drain_delay", c_double),
         ("drain", c_double),
         ("reload_every", c_double),
+        ("access", c_int),
+        ("log_sample", c_double),
+        ("log_client", c_bool),
+        ("log_file", c_char_p),
+        ("log_line", CFUNCTYPE(None, c_void_p, c_char_p)),
         ("log", CFUNCTYPE(None, c_void_p, c_char_p)),
         ("user_data", c_void_p),
     ]
@@ -1456,6 +1467,7 @@ functions = {
     "shoal_serve_start": (c_int, [c_void_p, POINTER(shoal_serve_opts)]),
     "shoal_serve_address": (c_char_p, [c_void_p, c_int]),
     "shoal_serve_models": (c_size_t, [c_void_p]),
+    "shoal_serve_reopen": (None, [c_void_p]),
     "shoal_serve_stop": (None, [c_void_p]),
     "shoal_show_open": (c_int, [c_void_p, c_char_p, CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p), c_void_p]),
     "shoal_show_url": (c_char_p, [c_void_p]),

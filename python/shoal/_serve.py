@@ -119,7 +119,7 @@ def serve(models: Union[Served, Iterable[Served], Mapping[str, Served]], port: i
         settings: Dict[str, Any] = {"inference": f"{host}:{port}", "management": "none", "metrics": "none",
                                     **options}
         for name, value in settings.items():
-            if name not in known or name in ("models", "nmodels", "log", "user_data", "sandbox", "user"):
+            if name not in known or name in ("models", "nmodels", "log", "log_line", "user_data", "sandbox", "user"):
                 raise _c.InvalidError(f"serve: found the option {name!r}, want a field of struct "
                                       "shoal_serve_opts other than models, log, user and sandbox")
             try:

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, COUNT, AMOUNT, REAL, FLAG, ALL };
+enum kind { TEXT, COUNT, AMOUNT, REAL, FLAG, ALL, ACCESS };
 
 #define AT(member) offsetof(struct shoal_serve_opts, member)
 
@@ -23,6 +23,8 @@ static const struct key {
     {"metrics_address", TEXT, AT(metrics)},
     {"model_store", TEXT, AT(model_store)},
     {"load_models", ALL, AT(load_all)},
+    {"models_dir", TEXT, AT(models_dir)},
+    {"limits", TEXT, AT(limits)},
     {"state", TEXT, AT(state)},
     {"class_index", TEXT, AT(class_index)},
     {"mmap", FLAG, AT(mmap)},
@@ -52,9 +54,27 @@ static const struct key {
     {"max_per_client", COUNT, AT(max_per_client)},
     {"rate", REAL, AT(rate)},
     {"timeout", REAL, AT(timeout)},
+    {"drain_delay", REAL, AT(drain_delay)},
     {"drain", REAL, AT(drain)},
     {"reload_every", REAL, AT(reload_every)},
+    {"log", ACCESS, AT(access)},
+    {"log_file", TEXT, AT(log_file)},
+    {"log_sample", REAL, AT(log_sample)},
+    {"log_client", FLAG, AT(log_client)},
 };
+
+static bool set_access(enum shoal_access *field, const char *value)
+{
+    static const char *const names[] = {"off", "text", "json"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(value, names[i]) == 0) {
+            *field = (enum shoal_access)i;
+            return true;
+        }
+    }
+    return false;
+}
 
 static bool set(void *field, enum kind kind, const char *value)
 {
@@ -71,6 +91,8 @@ static bool set(void *field, enum kind kind, const char *value)
     case ALL:
         *(bool *)field = strcmp(value, "all") == 0;
         return *(bool *)field || strcmp(value, "none") == 0;
+    case ACCESS:
+        return set_access(field, value);
     case REAL:
         *(double *)field = number_read(value, &end);
         return end != value && !*end;
@@ -125,9 +147,10 @@ static shoal_status take_line(struct shoal_serve_opts *opts, const char *path, s
             return SHOAL_OK;
         return shoal_fail(SHOAL_EFORMAT, "%s: line %zu: %s is '%.40s', want %s", path, number, key,
                           value,
-                          keys[i].kind == FLAG  ? "true or false"
-                          : keys[i].kind == ALL ? "all or none"
-                                                : "a number");
+                          keys[i].kind == FLAG     ? "true or false"
+                          : keys[i].kind == ALL    ? "all or none"
+                          : keys[i].kind == ACCESS ? "json, text or off"
+                                                   : "a number");
     }
     return shoal_fail(SHOAL_EFORMAT,
                       "%s: line %zu: found the key '%.40s', want one that "

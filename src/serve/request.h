@@ -18,6 +18,7 @@
 #include "serve/budget.h"
 #include "serve/limits.h"
 #include "serve/models/registry.h"
+#include "serve/trace.h"
 
 #include <sys/queue.h>
 
@@ -51,7 +52,11 @@ struct request {
     bool asks_first; /* Expect: 100-continue: the body is sent when it would be taken */
     bool trial;      /* the routes only say whether it would be: route_admit */
     struct bytes body;
-    char id[37];
+    char id[REQUEST_ID_MAX + 1];
+    struct trace trace;
+    uint64_t number;   /* of the server's requests */
+    bool head_only;    /* HEAD, which is answered as GET */
+    const char *route; /* "/models/{model_name}", as the interface has it; NULL: none of it */
     void (*wake)(struct request *q); /* set by http.c */
     void *http;
 
@@ -72,6 +77,7 @@ struct request {
 
     /* Of a model's request. */
     struct lease lease;
+    bool inside;      /* the model's gate has let it in */
     bool versioned;   /* the address names the version */
     bool v2;          /* errors are the Open Inference Protocol's */
     bool openai;      /* or OpenAI's: embeddings.c */
@@ -129,6 +135,8 @@ bool openai_path(const struct request *q);
 /* Members of an error of OpenAI's. */
 void openai_error(struct writer *w, int status, const char *type, const char *message);
 void route_api(struct request *q, unsigned roles);    /* OPTIONS / */
+/* That of the interface which the address fits best, "/models/{model_name}"; NULL: none. */
+const char *route_find(const struct request *q);
 void route_metrics(struct request *q);                /* /metrics */
 void route_stats(struct request *q);                  /* /stats, for the page */
 bool request_lease(struct request *q, const char *name, const char *version);

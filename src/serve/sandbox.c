@@ -3,7 +3,8 @@
  *     seccomp    a classic BPF program that sees the number and the arguments of each system
  *                call (numbers only: it cannot follow pointers, so no paths) and allows it or
  *                gives an error. SECCOMP_FILTER_FLAG_TSYNC sets it for all threads at once.
- *     Landlock   a rule by path: nothing may be written but in the folder of the state.
+ *     Landlock   a rule by path: nothing may be written but in the folders of the state and the
+ *                access log.
  *
  * Landlock is entered first, as the filter then refuses its calls. Both need
  * PR_SET_NO_NEW_PRIVS, without which a set-user-id program could be fooled by the fence.
@@ -176,7 +177,10 @@ static void allow_owner_and_mode(struct program *p)
     allow_masked(p, SYS_fchmod, 1, S_ISUID | S_ISGID | S_ISVTX, 0);
 }
 
-static void allow_by_arguments(struct program *p, bool writes)
+/* What must still be written. */
+enum { WRITES_LOG = 1, WRITES_STATE = 2 };
+
+static void allow_by_arguments(struct program *p, unsigned writes)
 {
     static const uint32_t asked[] = {FIONBIO, FIONREAD, TCGETS, TIOCGWINSZ};
     static const uint32_t names[] = {PR_SET_NAME, PR_GET_NAME};
@@ -214,7 +218,7 @@ static void decide_all(struct program *p, const unsigned *calls, size_t n, int e
 
 #define ALL(list) (list), sizeof(list) / sizeof *(list)
 
-static void program_make(struct program *p, bool writes)
+static void program_make(struct program *p, unsigned writes)
 {
     p->len = 0;
     emit_load(p, offsetof(struct seccomp_data, arch));
@@ -228,7 +232,7 @@ static void program_make(struct program *p, bool writes)
 #endif
     decide_all(p, ALL(allowed), 0);
     allow_by_arguments(p, writes);
-    if (writes) {
+    if (writes & WRITES_STATE) {
         decide_all(p, ALL(for_state), 0);
         allow_owner_and_mode(p);
     }
@@ -237,7 +241,7 @@ static void program_make(struct program *p, bool writes)
     emit_return(p, ENOSYS);
 }
 
-static shoal_status enter_list(bool writes)
+static shoal_status enter_list(unsigned writes)
 {
     struct program *p = mem_array(1, sizeof *p);
     struct sock_fprog code;
@@ -268,8 +272,8 @@ static shoal_status enter_list(bool writes)
      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | \
      LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |   \
      LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM)
-#define FOR_STATE                                                                                  \
-    (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG)
+#define FOR_LOG (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG)
+#define FOR_STATE (FOR_LOG | LANDLOCK_ACCESS_FS_REMOVE_FILE)
 
 /* Of the third version, which the headers may not know; not needed for the state. */
 #define TRUNCATING (1ULL << 14)
@@ -280,10 +284,10 @@ static shoal_status fail_files(void)
                                        "(Landlock); --no-sandbox serves without");
 }
 
-/* An open folder: that of the state, links resolved. */
-static int state_folder(const char *state)
+/* An open folder: that of the file, links resolved. */
+static int folder_of(const char *file)
 {
-    char *real = realpath(state, NULL), *path = real ? real : strdup(state), *slash;
+    char *real = realpath(file, NULL), *path = real ? real : strdup(file), *slash;
     int fd = -1;
 
     slash = path ? strrchr(path, '/') : NULL;
@@ -295,15 +299,15 @@ static int state_folder(const char *state)
     return fd;
 }
 
-static shoal_status allow_state(int rules, const char *state)
+static shoal_status allow_folder(int rules, const char *file, const char *what, uint64_t access)
 {
-    struct landlock_path_beneath_attr beneath = {.allowed_access = FOR_STATE,
-                                                 .parent_fd = state_folder(state)};
+    struct landlock_path_beneath_attr beneath = {.allowed_access = access,
+                                                 .parent_fd = folder_of(file)};
     shoal_status st = SHOAL_OK;
 
     if (beneath.parent_fd < 0)
-        return shoal_fail_errno(SHOAL_EIO, "sandbox: the folder of the state '%s' cannot be opened",
-                                state);
+        return shoal_fail_errno(SHOAL_EIO, "sandbox: the folder of the %s '%s' cannot be opened",
+                                what, file);
     if (syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) != 0)
         st = fail_files();
     close(beneath.parent_fd);
@@ -324,7 +328,7 @@ static int rules_make(void)
 }
 
 /* A kernel without Landlock is served without it; any other failure is one. */
-static shoal_status enter_files(const char *state, bool *files)
+static shoal_status enter_files(const char *state, const char *log, bool *files)
 {
     int rules = rules_make();
     shoal_status st = SHOAL_OK;
@@ -333,7 +337,9 @@ static shoal_status enter_files(const char *state, bool *files)
     if (rules < 0)
         return errno == ENOSYS || errno == EOPNOTSUPP ? SHOAL_OK : fail_files();
     if (state)
-        st = allow_state(rules, state);
+        st = allow_folder(rules, state, "state", FOR_STATE);
+    if (st == SHOAL_OK && log)
+        st = allow_folder(rules, log, "log", FOR_LOG);
     if (st == SHOAL_OK && syscall(SYS_landlock_restrict_self, rules, 0) != 0)
         st = fail_files();
     close(rules);
@@ -342,16 +348,16 @@ static shoal_status enter_files(const char *state, bool *files)
 
 #else
 
-static shoal_status enter_files(const char *state, bool *files)
+static shoal_status enter_files(const char *state, const char *log, bool *files)
 {
-    (void)state;
+    (void)state, (void)log;
     *files = false;
     return SHOAL_OK;
 }
 
 #endif
 
-shoal_status sandbox_enter(const char *state, bool *files)
+shoal_status sandbox_enter(const char *state, const char *log, bool *files)
 {
     *files = false;
 #ifdef ARCHITECTURE
@@ -359,10 +365,10 @@ shoal_status sandbox_enter(const char *state, bool *files)
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return shoal_fail_errno(SHOAL_EIO, "sandbox");
-    st = enter_files(state, files);
-    return st == SHOAL_OK ? enter_list(state != NULL) : st;
+    st = enter_files(state, log, files);
+    return st == SHOAL_OK ? enter_list((state ? WRITES_STATE : 0U) | (log ? WRITES_LOG : 0U)) : st;
 #else
-    (void)state, (void)enter_files;
+    (void)state, (void)log, (void)enter_files;
     return shoal_fail(SHOAL_EINVAL, "sandbox: this processor's system calls are not known to it, "
                                     "want x86-64 or 64-bit ARM; --no-sandbox serves without");
 #endif

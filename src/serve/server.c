@@ -39,6 +39,8 @@ struct shoal_serve_opts shoal_serve_default(void)
         .timeout = 30,
         .drain = 30,
         .reload_every = 1,
+        .log_sample = 1,
+        .log_client = true,
     };
 }
 
@@ -79,6 +81,12 @@ shoal_status shoal_serve_check(const struct shoal_serve_opts *o)
         return bad("--timeout", o->timeout, "0.1 to 3600 seconds, and a rate of 0 or more");
     if (!(o->drain >= 0 && o->drain <= 3600) || !(o->reload_every >= 0.01))
         return bad("--reload-every", o->reload_every, "0.01 or more, and a drain of 0 to 3600");
+    if (!(o->drain_delay >= 0 && o->drain_delay <= 3600))
+        return bad("--drain-delay", o->drain_delay, "0 to 3600 seconds");
+    if (!(o->log_sample >= 0 && o->log_sample <= 1))
+        return bad("--log-sample", o->log_sample, "0 to 1");
+    if (o->models_dir && o->model_store)
+        return shoal_fail(SHOAL_EINVAL, "serve: found --models and --model-store, want one of them");
     if (o->load_all && !o->model_store)
         return shoal_fail(SHOAL_EINVAL, "serve: --load-all is given, want --model-store too");
     if (o->no_tokens && o->token_file)
@@ -98,6 +106,7 @@ static void settings_of(struct shoal_server *s, const struct shoal_serve_opts *o
     s->http.max_connections = o->max_connections;
     s->http.max_per_client = o->max_per_client;
     s->http.timeout = o->timeout;
+    s->drain_delay = o->drain_delay;
     s->drain = o->drain;
     s->reload_every = o->reload_every;
     if (gethostname(s->hostname, sizeof s->hostname - 1) != 0)
@@ -180,13 +189,19 @@ static shoal_status open_registry(struct shoal_server *s, const struct shoal_ser
         .max_workers = o->workers,
         .response_timeout = o->response_timeout,
     };
-    shoal_status st =
-        registry_init(&s->registry, servable_kinds, o->model_store, o->state, &settings);
+    const char *store = o->models_dir ? o->models_dir : o->model_store;
+    shoal_status st = registry_init(&s->registry, servable_kinds, store, o->state, &settings);
 
     s->registry.log = o->log;
     s->registry.user = o->user_data;
     s->registry.map = o->mmap;
     s->registry.index = o->index;
+    if (st == SHOAL_OK && o->models_dir)
+        st = registry_begin_watch(&s->registry, o->state != NULL);
+    if (st == SHOAL_OK)
+        st = limit_rules_check(o->limits, &settings);
+    if (st == SHOAL_OK && o->limits && !(s->registry.limits = strdup(o->limits)))
+        st = shoal_fail(SHOAL_ENOMEM, "memory: no room for a list");
     return st == SHOAL_OK ? class_rules_init(&s->registry.classes, o->class_index) : st;
 }
 
@@ -221,6 +236,8 @@ static shoal_status open_models(struct shoal_server *s, const struct shoal_serve
         st = state_load(&s->registry);
     if (st == SHOAL_OK && o->load_all)
         st = registry_add_all(&s->registry);
+    if (st == SHOAL_OK)
+        registry_watch(&s->registry, true);
     return st == SHOAL_OK ? check_class_rules(s) : st;
 }
 
@@ -238,6 +255,7 @@ static void *ticker(void *arg)
 
         if (now >= reload) {
             registry_reload(&s->registry);
+            registry_watch(&s->registry, false);
             reload = now + s->reload_every;
         }
         if (now - shown >= SHOWN) {
@@ -299,10 +317,11 @@ static void warn_of_plain_tokens(struct shoal_server *s)
                                    "--tls-cert and --tls-key, or a proxy that encrypts");
 }
 
-static shoal_status enter_sandbox(struct shoal_server *s)
+static shoal_status enter_sandbox(struct shoal_server *s, const struct shoal_serve_opts *o)
 {
     bool files;
-    shoal_status st = sandbox_enter(s->registry.state, &files);
+    shoal_status st =
+        sandbox_enter(s->registry.state, o->access ? o->log_file : NULL, &files);
 
     if (st == SHOAL_OK && !files)
         registry_log(&s->registry, "sandbox: there is no Landlock here, so that what may be "
@@ -327,15 +346,22 @@ static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts 
     if (st == SHOAL_OK && o->user)
         st = privileges_drop(o->user);
     if (st == SHOAL_OK && o->sandbox)
-        st = enter_sandbox(s);
+        st = enter_sandbox(s, o);
     if (st == SHOAL_OK)
-        st = open_models(s, o);
+        st = access_open(&s->access, o, s->seed);
     if (st == SHOAL_OK)
         st = readers_new(&s->readers, reading_threads());
     raise_files(s);
+    /* Probes are answered while models are opened, which may take long. */
     for (size_t i = 0; i < s->nlisteners && st == SHOAL_OK; i++)
         st = http_start(&s->listeners[i], s, &routes);
-    return st == SHOAL_OK ? start_ticker(s) : st;
+    if (st == SHOAL_OK)
+        st = open_models(s, o);
+    if (st == SHOAL_OK)
+        st = start_ticker(s);
+    if (st == SHOAL_OK)
+        atomic_store(&s->starting, false);
+    return st;
 }
 
 shoal_status shoal_serve_start(shoal_server **out, const struct shoal_serve_opts *opts)
@@ -350,6 +376,7 @@ shoal_status shoal_serve_start(shoal_server **out, const struct shoal_serve_opts
     if (!s)
         return SHOAL_ENOMEM;
     settings_of(s, opts);
+    atomic_store(&s->starting, true);
     st = start(s, opts);
     if (st != SHOAL_OK) {
         char sentence[512];
@@ -396,11 +423,28 @@ static void drain(struct shoal_server *s)
     }
 }
 
+/* Whoever balances the load needs a moment to see that this server is not ready. Until then its
+ * clients are answered, and told that their connection ends. */
+static void drain_delay(struct shoal_server *s)
+{
+    double end = clock_now() + s->drain_delay;
+    struct timespec nap = {0, 20000000};
+
+    while (s->ticking && clock_now() < end)
+        nanosleep(&nap, NULL);
+}
+
+void shoal_serve_reopen(shoal_server *s)
+{
+    access_reopen(s->access);
+}
+
 void shoal_serve_stop(shoal_server *s)
 {
     if (!s)
         return;
     atomic_store(&s->draining, true);
+    drain_delay(s);
     for (size_t i = 0; i < s->nlisteners; i++)
         loops_drain(s->listeners[i].loops);
     if (s->ticking)
@@ -414,6 +458,7 @@ void shoal_serve_stop(shoal_server *s)
             close(s->listeners[i].fd);
     }
     readers_free(s->readers);
+    access_close(s->access);
     registry_fini(&s->registry);
     limiter_fini(&s->limiter);
     explicit_bzero(&s->tokens, sizeof s->tokens);

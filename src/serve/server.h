@@ -2,6 +2,7 @@
 #ifndef SHOAL_SERVE_SERVER_H
 #define SHOAL_SERVE_SERVER_H
 
+#include "serve/access.h"
 #include "serve/readers.h"
 
 enum { LISTENERS = 3 };
@@ -26,6 +27,7 @@ struct shoal_server {
     struct tokens tokens;
     struct limiter limiter;
     struct readers *readers;
+    struct access_log *access; /* or NULL */
     char hostname[65];
     bool local;    /* nobody but this machine can reach it */
     uint64_t seed; /* of request ids */
@@ -33,7 +35,8 @@ struct shoal_server {
     _Atomic uint64_t under_way; /* requests whose head is here */
     _Atomic uint64_t running;   /* those that are here whole, and not answered yet */
     _Atomic uint64_t held;      /* bytes that requests hold: budget.c */
-    atomic_bool draining;
+    atomic_bool draining; /* it is to end, and not ready for more */
+    atomic_bool starting; /* its models are being opened */
 
     struct http_settings {
         unsigned threads;
@@ -51,8 +54,11 @@ struct shoal_server {
     pthread_t ticker;
     bool ticking;
     int ending; /* an event that ends the ticker, while it runs */
-    double drain, reload_every;
+    double drain_delay, drain, reload_every;
 };
+
+/* It wants requests: it neither starts nor ends, and its models are there. */
+bool server_is_ready(struct shoal_server *s);
 
 /* ---- http.c ---- */
 

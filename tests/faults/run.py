@@ -642,7 +642,7 @@ class Serving(Bench):
         for path, data in tree(self.program.folder).items():
             if path == "store/more.vec":
                 continue
-            whole = re.fullmatch(rb"shoal-serve 1\n(model .*\n)*", data)
+            whole = re.fullmatch(rb"shoal-serve 2\n(model .*\n)*", data)
             if path != "store/.shoal-serve.state" or not whole:
                 return f"left {path}: {data[:200]}"
         return None

@@ -464,7 +464,7 @@ static bool enter(FILE *out, const char *state, bool *files)
 {
     bool ignored;
 
-    if (sandbox_enter(state, files ? files : &ignored) == SHOAL_OK)
+    if (sandbox_enter(state, NULL, files ? files : &ignored) == SHOAL_OK)
         return true;
     fprintf(out, "no sandbox: %s\n", shoal_error());
     return false;
@@ -638,7 +638,7 @@ static void enter_again(FILE *out)
 {
     bool files;
 
-    if (enter(out, NULL, NULL) && sandbox_enter(NULL, &files) == SHOAL_OK)
+    if (enter(out, NULL, NULL) && sandbox_enter(NULL, NULL, &files) == SHOAL_OK)
         fprintf(out, "it was entered twice\n");
     else if (!strstr(shoal_error(), "sandbox"))
         fprintf(out, "it says: %s\n", shoal_error());
@@ -656,7 +656,7 @@ static void enter_for_a_state_nowhere(FILE *out)
     bool files;
 
     snprintf(state, sizeof state, "%s/nowhere/state", scratch_dir);
-    if (sandbox_enter(state, &files) == SHOAL_OK)
+    if (sandbox_enter(state, NULL, &files) == SHOAL_OK)
         fprintf(out, "it was entered, %s files\n", files ? "with" : "without a rule for");
     else if (!strstr(shoal_error(), "nowhere"))
         fprintf(out, "it says: %s\n", shoal_error());

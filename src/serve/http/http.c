@@ -47,6 +47,7 @@ struct exchange {
     bool body_less; /* HEAD: the answer has no body */
     bool last;      /* the connection ends with it */
     size_t stored;  /* bytes charged for the request's body */
+    uint64_t received; /* bytes of the body that came */
     size_t head_len, sent, checked;
     struct request request;
     char head[HTTP1_ANSWER_MAX];
@@ -138,6 +139,8 @@ static void exchange_end(struct http_conn *c)
     const struct listener *at = listener_of(c);
 
     c->exchange = NULL;
+    if (e->request.id[0]) /* not of a connection that ends without a request */
+        access_add(at->server->access, &e->request, e->received, e->sent);
     if (e->begun) {
         at->handler->end(&e->request);
         atomic_fetch_sub_explicit(&at->server->under_way, 1, memory_order_relaxed);
@@ -280,6 +283,7 @@ static void respond(struct http_conn *c)
                                             .length = body_len(a),
                                             .type = a->type ? a->type : "application/json",
                                             .id = q->id,
+                                            .trace = q->trace.said[0] ? q->trace.said : NULL,
                                             .json_length = a->json_length,
                                             .date = date_now(loop_data(c->conn.loop)),
                                             .retry_after = a->retry_after,
@@ -303,23 +307,6 @@ static void on_wake(struct request *q)
     loop_wake(e->conn->conn.loop, &e->waiting);
 }
 
-/* A random UUID (RFC 9562, version 4), by hand: printf takes longer than a small model. */
-static void request_id(struct shoal_server *s, char id[37])
-{
-    static const char digits[] = "0123456789abcdef";
-    uint64_t n = atomic_fetch_add_explicit(&s->ids, 1, memory_order_relaxed);
-    uint64_t bits[2] = {rng_at(s->seed, 0, n), rng_at(s->seed, 1, n)};
-
-    for (size_t i = 0, at = 0; i < 32; i++) {
-        if (i == 8 || i == 12 || i == 16 || i == 20)
-            id[at++] = '-';
-        id[at++] = digits[bits[i / 16] >> (4 * (i % 16)) & 15];
-    }
-    id[14] = '4';
-    id[19] = digits[8 | (bits[1] & 3)];
-    id[36] = '\0';
-}
-
 static void request_begin(struct http_conn *c)
 {
     const struct listener *at = listener_of(c);
@@ -330,6 +317,7 @@ static void request_begin(struct http_conn *c)
     e->begun = true;
     e->body_less = strcmp(head->method, "HEAD") == 0;
     q->roles = at->roles;
+    q->head_only = e->body_less;
     q->method = e->body_less ? "GET" : head->method;
     q->address = *head->target == '*' ? "/" : head->target;
     q->content_type = head->field[HTTP1_CONTENT_TYPE];
@@ -343,7 +331,7 @@ static void request_begin(struct http_conn *c)
     q->wake = on_wake;
     q->http = e;
     q->began = clock_now();
-    request_id(at->server, q->id);
+    request_name(q, head->field[HTTP1_REQUEST_ID], head->field[HTTP1_TRACEPARENT]);
     atomic_fetch_add_explicit(&at->server->under_way, 1, memory_order_relaxed);
 }
 
@@ -353,7 +341,7 @@ static void refuse(struct http_conn *c, int status, const char *type, const char
     struct exchange *e = c->exchange;
 
     if (!e->request.id[0])
-        request_id(listener_of(c)->server, e->request.id);
+        request_name(&e->request, NULL, NULL);
     answer_error(&e->request, status, type, why);
     e->last = true;
     respond(c);
@@ -411,6 +399,7 @@ static void on_body(struct http_conn *c)
     size_t len = e->reader.piece_len;
     shoal_status st;
 
+    e->received += len;
     if (len > listener_of(c)->server->http.max_body - q->body.len) {
         refuse_large(c);
         return;

@@ -215,6 +215,8 @@ static enum http1_field field_of(const char *name, size_t len)
         [HTTP1_HOST] = "host",
         [HTTP1_INFERENCE_HEADER] = "inference-header-content-length",
         [HTTP1_ORIGIN] = "origin",
+        [HTTP1_REQUEST_ID] = "x-request-id",
+        [HTTP1_TRACEPARENT] = "traceparent",
         [HTTP1_TRANSFER_ENCODING] = "transfer-encoding",
         [HTTP1_USER_AGENT] = "user-agent",
     };
@@ -253,7 +255,7 @@ static bool read_length(struct http1 *r, const char *value)
 static bool may_repeat(enum http1_field k)
 {
     return k == HTTP1_CONNECTION || k == HTTP1_CONTENT_ENCODING || k == HTTP1_ACCEPT ||
-           k == HTTP1_USER_AGENT;
+           k == HTTP1_USER_AGENT || k == HTTP1_REQUEST_ID || k == HTTP1_TRACEPARENT;
 }
 
 /* A known field; its value ends with the text. */

@@ -43,6 +43,8 @@ enum http1_field {
     HTTP1_HOST,
     HTTP1_INFERENCE_HEADER,
     HTTP1_ORIGIN,
+    HTTP1_REQUEST_ID,
+    HTTP1_TRACEPARENT,
     HTTP1_TRANSFER_ENCODING,
     HTTP1_USER_AGENT,
     HTTP1_KNOWN,
@@ -108,6 +110,7 @@ struct http1_answer {
     uint64_t length;
     const char *type;     /* Content-Type */
     const char *id;       /* x-request-id; or NULL */
+    const char *trace;    /* traceparent; or NULL */
     uint64_t json_length; /* Inference-Header-Content-Length; 0: unsaid */
     const char *date;     /* as http1_date wrote it */
     unsigned retry_after; /* 0: unsaid */

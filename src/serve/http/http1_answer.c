@@ -87,6 +87,7 @@ size_t http1_answer(char out[HTTP1_ANSWER_MAX], const struct http1_answer *a)
     add_field(&h, "Date: ", a->date);
     add_field(&h, "Content-Type: ", a->type);
     add_field(&h, "x-request-id: ", a->id);
+    add_field(&h, "traceparent: ", a->trace);
     if (a->json_length > 0) {
         add(&h, "Inference-Header-Content-Length: ");
         add_number(&h, a->json_length);

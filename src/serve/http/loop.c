@@ -481,9 +481,9 @@ static void take_client(struct loop *l, int fd, const struct conn *peer)
     conn_begin(c);
 }
 
-/* One a round: the next client may go to a loop that has less to do. Without descriptors or
- * memory it stops for a moment, else the same event would come at once, again and again. */
-static void accept_one(struct loop *l)
+/* One a round: the next client may go to a loop that has less to do. False: there is none. Without
+ * descriptors or memory it stops for a moment, else the same event would come at once, again and again. */
+static bool accept_one(struct loop *l)
 {
     struct conn peer = {0};
     socklen_t len = sizeof peer.peer;
@@ -495,6 +495,7 @@ static void accept_one(struct loop *l)
         accept_end(l, l->now + ACCEPT_PAUSE);
     else if (errno == EINVAL || errno == EBADF || errno == ENOTSOCK)
         accept_end(l, INFINITY); /* it listens no more */
+    return fd >= 0;
 }
 
 /* ---- a loop ---- */
@@ -579,9 +580,19 @@ static void for_each(struct loop *l, void (*fn)(struct conn *c))
     }
 }
 
+/* Who waits in the backlog has been told that it is connected, and may have sent its request: it is
+ * accepted first. Then the kernel refuses clients and another process may listen. */
+static void take_backlog(struct loop *l)
+{
+    while (l->accept_at == 0 && accept_one(l))
+        ;
+    accept_end(l, INFINITY);
+    shutdown(l->all->fd, SHUT_RDWR);
+}
+
 static void take_drain(struct loop *l)
 {
-    accept_end(l, INFINITY);
+    take_backlog(l);
     for_each(l, l->all->settings.codec->drain);
     for (struct conn *c = LIST_FIRST(&l->conns), *next; c; c = next) {
         next = LIST_NEXT(c, of_loop);
@@ -718,7 +729,6 @@ void loops_drain(struct loops *ls)
 {
     if (!ls)
         return;
-    shutdown(ls->fd, SHUT_RDWR); /* who waits in the backlog is refused too */
     for (unsigned i = 0; i < ls->n; i++) {
         atomic_store(&ls->at[i].drain, true);
         loop_poke(&ls->at[i]);

@@ -99,8 +99,8 @@ enum { LOOP_BUFFER = 64 << 10 };
 
 /* fd listens and does not block; it is the loops' also upon failure. */
 shoal_status loops_start(struct loops **out, int fd, const struct loop_settings *settings);
-/* The kernel refuses clients from now on and another process may listen; each
- * connection is told to drain. This and those below accept NULL. */
+/* Clients that are connected already are accepted, then the kernel refuses others and another
+ * process may listen; each connection is told to drain. This and those below accept NULL. */
 void loops_drain(struct loops *ls);
 /* All connections have been told. */
 bool loops_drained(const struct loops *ls);

@@ -446,6 +446,13 @@ shoal_status batcher_scale(struct batcher *b, unsigned min, unsigned max)
     return st;
 }
 
+void batcher_limit(struct batcher *b, const struct model_settings *settings)
+{
+    pthread_mutex_lock(&b->lock);
+    b->settings = *settings;
+    pthread_mutex_unlock(&b->lock);
+}
+
 void batcher_settle(struct batcher *b)
 {
     pthread_mutex_lock(&b->lock);
@@ -493,7 +500,9 @@ struct batcher_state batcher_snapshot(struct batcher *b)
                                .min = b->min,
                                .max = b->max,
                                .waiting = b->waiting,
-                               .room = b->settings.queue_size - b->waiting};
+                               .room = b->settings.queue_size > b->waiting
+                                           ? b->settings.queue_size - b->waiting
+                                           : 0};
     pthread_mutex_unlock(&b->lock);
     return s;
 }

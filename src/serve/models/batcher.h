@@ -64,6 +64,9 @@ struct model_settings {
     unsigned queue_size;                  /* jobs */
     unsigned min_workers, max_workers;
     unsigned response_timeout; /* seconds */
+    unsigned max_body;         /* bytes of a request; 0: what the server takes */
+    unsigned rate;             /* requests a second; 0: any number */
+    unsigned max_requests;     /* at once; 0: any number */
 };
 
 struct batcher;
@@ -74,6 +77,8 @@ shoal_status batcher_new(struct batcher **out, const struct model_settings *sett
 /* So many workers from now on, between min and max as the queue asks for. Fails with
  * SHOAL_ESTOP once it is closed. */
 shoal_status batcher_scale(struct batcher *b, unsigned min, unsigned max);
+/* The sizes and the delay from now on. */
+void batcher_limit(struct batcher *b, const struct model_settings *settings);
 /* Returns when those who are too many have gone. */
 void batcher_settle(struct batcher *b);
 /* Fails with SHOAL_ELIMIT when the queue is full, with SHOAL_ESTOP when there is no

@@ -64,8 +64,7 @@ bool model_file_fits(const char *file)
     return true;
 }
 
-/* "dir/news.shoal" is "news": what a model is called by itself. */
-static bool name_of_file(char name[NAME_MAX_LEN + 1], const char *file)
+bool model_name_of_file(char name[NAME_MAX_LEN + 1], const char *file)
 {
     size_t len = strcspn(file, ".");
 
@@ -181,6 +180,7 @@ static void version_drop(struct version *v)
         return;
     generation_drop(v->now);
     batcher_free(v->batcher);
+    gate_fini(&v->gate);
     free(v->path);
     free(v);
 }
@@ -197,8 +197,10 @@ static struct version *version_new(const char *file, const char *name, const cha
     snprintf(v->name, sizeof v->name, "%s", name);
     snprintf(v->version, sizeof v->version, "%s", version);
     v->settings = *settings;
+    gate_init(&v->gate, settings);
     v->began = time(NULL);
     if (batcher_new(&v->batcher, settings, &v->tally) != SHOAL_OK) {
+        gate_fini(&v->gate);
         free(v);
         return NULL;
     }
@@ -335,7 +337,7 @@ shoal_status registry_add(struct registry *r, const char *file, const char *name
         return shoal_fail(SHOAL_EINVAL, "there is no model store: start the server with one");
     if (!model_file_fits(file))
         return shoal_fail(SHOAL_EINVAL, "the url is not the name of a file in the model store");
-    if (!name && name_of_file(own, file))
+    if (!name && model_name_of_file(own, file))
         name = own;
     if (!name || !model_name_fits(name) || !model_version_fits(version))
         return shoal_fail(SHOAL_EINVAL, "found a model name or version that cannot be one, want "
@@ -404,7 +406,7 @@ static shoal_status split_spec(const char *spec, char name[NAME_MAX_LEN + 1],
     *path = equals && (!slash || equals < slash) ? equals + 1 : spec;
     file = strrchr(*path, '/') ? strrchr(*path, '/') + 1 : *path;
     if (*path == spec) {
-        if (name_of_file(name, file))
+        if (model_name_of_file(name, file))
             return SHOAL_OK;
         return shoal_fail(SHOAL_EINVAL, "model '%s' has no name, want NAME=FILE", spec);
     }
@@ -427,13 +429,15 @@ shoal_status registry_add_path(struct registry *r, const char *spec)
     char name[NAME_MAX_LEN + 1], version[NAME_MAX_LEN + 1];
     const char *path, *file;
     enum registry_error why;
+    struct model_settings settings;
     struct version *v;
     shoal_status st = split_spec(spec, name, version, &path);
 
     if (st != SHOAL_OK)
         return st;
     file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    v = version_new(file, name, version, &r->defaults);
+    settings = registry_settings(r, name);
+    v = version_new(file, name, version, &settings);
     if (!v)
         return SHOAL_ENOMEM;
     v->path = strdup(path);
@@ -452,6 +456,8 @@ shoal_status registry_add_all(struct registry *r)
 {
     int fd = fcntl(r->store, F_DUPFD_CLOEXEC, 0);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    struct model_settings settings = r->defaults;
+    char name[NAME_MAX_LEN + 1];
     struct dirent *entry;
 
     if (!dir) {
@@ -466,7 +472,9 @@ shoal_status registry_add_all(struct registry *r)
 
         if (!model_file_fits(entry->d_name))
             continue;
-        if (registry_add(r, entry->d_name, NULL, "1.0", &r->defaults, &v, &why) == SHOAL_OK)
+        if (model_name_of_file(name, entry->d_name))
+            settings = registry_settings(r, name);
+        if (registry_add(r, entry->d_name, NULL, "1.0", &settings, &v, &why) == SHOAL_OK)
             version_drop(v);
         else if (why != REGISTRY_TAKEN)
             registry_log(r, "passed over: %s", shoal_error());
@@ -560,7 +568,49 @@ shoal_status registry_scale(struct registry *r, const char *name, const char *ve
     return st;
 }
 
-/* ---- leases ---- */
+struct model_settings registry_settings(const struct registry *r, const char *name)
+{
+    struct model_settings settings = r->defaults;
+
+    limit_rules_apply(r->limits, name, &settings);
+    return settings;
+}
+
+struct model_settings version_settings(struct registry *r, const struct version *v)
+{
+    struct model_settings settings;
+
+    pthread_rwlock_rdlock(&r->lock);
+    settings = v->settings;
+    pthread_rwlock_unlock(&r->lock);
+    return settings;
+}
+
+shoal_status registry_limit(struct registry *r, const char *name, const char *version,
+                            const struct model_settings *settings, enum registry_error *why)
+{
+    struct lease lease;
+    shoal_status st;
+
+    pthread_mutex_lock(&r->change);
+    st = registry_lease(r, name, version, &lease, why);
+    if (st == SHOAL_OK) {
+        struct version *v = lease.version;
+        struct model_settings fresh = *settings;
+
+        pthread_rwlock_wrlock(&r->lock);
+        fresh.min_workers = v->settings.min_workers;
+        fresh.max_workers = v->settings.max_workers;
+        v->settings = fresh;
+        pthread_rwlock_unlock(&r->lock);
+        gate_set(&v->gate, &fresh);
+        batcher_limit(v->batcher, &fresh);
+        changed(r);
+    }
+    pthread_mutex_unlock(&r->change);
+    lease_end(&lease);
+    return st;
+}
 
 static void lease_begin(struct lease *out, struct version *v)
 {
@@ -569,6 +619,79 @@ static void lease_begin(struct lease *out, struct version *v)
     if (v->now)
         generation_keep(v->now);
 }
+
+/* ---- files of a watched store ---- */
+
+bool registry_has_file(struct registry *r, const char *file)
+{
+    bool found = false;
+
+    pthread_rwlock_rdlock(&r->lock);
+    for (size_t i = 0; i < r->len && !found; i++)
+        found = !r->at[i]->path && strcmp(r->at[i]->file, file) == 0;
+    pthread_rwlock_unlock(&r->lock);
+    return found;
+}
+
+/* One that is not its model's default while others are, if there is such a one. */
+static bool find_file(struct registry *r, const char *file, struct lease *out)
+{
+    struct version *found = NULL;
+
+    *out = (struct lease){0};
+    pthread_rwlock_rdlock(&r->lock);
+    for (size_t i = 0; i < r->len; i++) {
+        struct version *v = r->at[i];
+
+        if (!v->path && strcmp(v->file, file) == 0 && (!found || found->is_default))
+            found = v;
+    }
+    if (found)
+        lease_begin(out, found);
+    pthread_rwlock_unlock(&r->lock);
+    return found != NULL;
+}
+
+size_t registry_drop_file(struct registry *r, const char *file)
+{
+    struct lease lease;
+    size_t n = 0;
+    bool ended = true;
+
+    while (ended && find_file(r, file, &lease)) {
+        enum registry_error why;
+
+        ended = registry_remove(r, lease.version->name, lease.version->version, &why) == SHOAL_OK;
+        if (ended)
+            registry_log(r, "model %s, version %s: its file is gone, it is served no longer",
+                         lease.version->name, lease.version->version);
+        else
+            registry_log(r, "model %s, version %s: its file is gone, it is still served: %s",
+                         lease.version->name, lease.version->version, shoal_error());
+        n += ended;
+        lease_end(&lease);
+    }
+    return n;
+}
+
+shoal_status registry_begin_watch(struct registry *r, bool keep_state)
+{
+    shoal_status st = watch_open(&r->watch);
+
+    if (!keep_state) {
+        free(r->state);
+        r->state = NULL;
+    }
+    return st;
+}
+
+void registry_watch(struct registry *r, bool first)
+{
+    if (r->watch)
+        watch_look(r->watch, r, first);
+}
+
+/* ---- leases ---- */
 
 shoal_status registry_lease(struct registry *r, const char *name, const char *version,
                             struct lease *out, enum registry_error *why)
@@ -641,7 +764,7 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+bool file_is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
            same_time(a->st_mtim, b->st_mtim);
@@ -666,10 +789,10 @@ static bool was_replaced(const struct registry *r, struct version *v)
     /* A file that is gone is still served: it may be about to be replaced. */
     if (gone || !S_ISREG(st.st_mode))
         return false;
-    if (same_file(&st, &v->seen) && (!v->trouble[0] || same_rights(&st, &v->seen)))
+    if (file_is_same(&st, &v->seen) && (!v->trouble[0] || same_rights(&st, &v->seen)))
         return false;
     v->writing = st;
-    return st.st_ino != v->seen.st_ino || st.st_dev != v->seen.st_dev || same_file(&st, &before);
+    return st.st_ino != v->seen.st_ino || st.st_dev != v->seen.st_dev || file_is_same(&st, &before);
 }
 
 static void reload(struct registry *r, struct version *v)
@@ -782,6 +905,8 @@ void registry_fini(struct registry *r)
         version_drop(r->at[i]);
     free(r->at);
     free(r->state);
+    free(r->limits);
+    watch_close(r->watch);
     class_rules_fini(&r->classes);
     if (r->store >= 0)
         close(r->store);

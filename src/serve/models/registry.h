@@ -13,6 +13,7 @@
 
 #include "serve/models/batcher.h"
 #include "serve/models/class_rules.h"
+#include "serve/models/gate.h"
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -28,6 +29,9 @@ bool model_verb_known(const char *word);
 /* A name that stands in a folder itself: no separator, not hidden, printable. */
 bool model_file_fits(const char *file);
 
+/* "dir/news.shoal" is "news": what a model is called by itself; false: it cannot be called so. */
+bool model_name_of_file(char name[NAME_MAX_LEN + 1], const char *file);
+
 struct version {
     char name[NAME_MAX_LEN + 1], version[NAME_MAX_LEN + 1];
     char file[FILE_MAX_LEN + 1]; /* of the store; of a model of the command line its last part */
@@ -35,6 +39,7 @@ struct version {
     struct model_settings settings;
     atomic_bool is_default;
     struct batcher *batcher;
+    struct gate gate;
     struct model_tally tally;
     struct generation *now;    /* NULL: the file is not there, or is no model */
     char trouble[TROUBLE_MAX]; /* why the file as it is now was not opened; "" else */
@@ -57,6 +62,8 @@ struct registry {
     bool map; /* files are mapped, not read */
     bool index; /* vectors are asked by the index beside their file, if there is one */
     struct class_rules classes; /* what the classes of models are called */
+    char *limits;               /* of models by name: gate.h; or NULL */
+    struct watch *watch;        /* of the store, whose files come and go; or NULL */
 
     pthread_rwlock_t lock; /* of the list and of what its versions point at */
     bool closed;           /* for good: no version enters any more */
@@ -97,6 +104,14 @@ shoal_status registry_set_default(struct registry *r, const char *name, const ch
 shoal_status registry_scale(struct registry *r, const char *name, const char *version, unsigned min,
                             unsigned max, bool wait, enum registry_error *why);
 
+/* What a model of that name begins with. */
+struct model_settings registry_settings(const struct registry *r, const char *name);
+/* Those of a version, as they are now. */
+struct model_settings version_settings(struct registry *r, const struct version *v);
+/* What the version may have and take from now on; of its workers registry_scale decides. */
+shoal_status registry_limit(struct registry *r, const char *name, const char *version,
+                            const struct model_settings *settings, enum registry_error *why);
+
 /* ---- leases ---- */
 
 struct lease {
@@ -124,6 +139,12 @@ bool registry_healthy(struct registry *r);
 /* Opens what was replaced. A file that is no model leaves the old one in place; one that
  * is written to in place is opened once two looks have found it the same. */
 void registry_reload(struct registry *r);
+/* The store is watched: its files are served as they come and go. Without `keep_state` nothing is
+ * written into it, and what is registered does not survive a restart. */
+shoal_status registry_begin_watch(struct registry *r, bool keep_state);
+/* Files of a watched store that have come are served, those that are gone no longer. A file is
+ * taken when two looks have found it the same; of the first look all are. */
+void registry_watch(struct registry *r, bool first);
 /* Rates and latencies since the call before. */
 void registry_update_rates(struct registry *r, double seconds);
 /* Ends all workers after their last jobs; from then on nothing is registered. */
@@ -135,7 +156,22 @@ shoal_status state_save(struct registry *r);
 /* Registers what the file names; what cannot be is told to the log. */
 shoal_status state_load(struct registry *r);
 
-/* ---- registry.c, for state.c ---- */
+/* ---- watch.c ---- */
+
+/* What the watcher knows of the store. */
+struct watch;
+shoal_status watch_open(struct watch **out);
+void watch_close(struct watch *w);
+void watch_look(struct watch *w, struct registry *r, bool first);
+/* Same name, size and time: nobody has written to it in between. */
+bool file_is_same(const struct stat *a, const struct stat *b);
+
+/* ---- registry.c, for state.c and watch.c ---- */
+
+/* Whether some version comes from that file of the store. */
+bool registry_has_file(struct registry *r, const char *file);
+/* Ends the versions of a file of the store; how many. */
+size_t registry_drop_file(struct registry *r, const char *file);
 
 shoal_status registry_restore(struct registry *r, const char *file, const char *name,
                               const char *version, const struct model_settings *settings,

@@ -1,14 +1,15 @@
 /* The server about itself: its interface, its metrics, and what the page shows. */
 #include "serve/server.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- OpenAPI ---- */
 
-/* The paths of each role: made from src/serve/api.txt by scripts/api.sh when the library is
- * built. */
+/* The paths of each role and what they refer to, and the table of all routes: made from
+ * src/serve/api.txt and api.json by scripts/api.py when the library is built. */
 #include "api.inc"
 
 void route_api(struct request *q, unsigned roles)
@@ -17,9 +18,10 @@ void route_api(struct request *q, unsigned roles)
         unsigned role;
         const char *paths;
     } parts[] = {
-        {ROLE_INFERENCE, api_inference},
-        {ROLE_MANAGEMENT, api_management},
-        {ROLE_METRICS, api_metrics},
+        {UINT_MAX, api_paths_any},
+        {ROLE_INFERENCE, api_paths_inference},
+        {ROLE_MANAGEMENT, api_paths_management},
+        {ROLE_METRICS, api_paths_metrics},
     };
     struct writer *w = &q->answer.body;
 
@@ -35,7 +37,63 @@ void route_api(struct request *q, unsigned roles)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].role & roles)
             put_json(w, parts[i].paths);
-    put_close(w, "}}\n");
+    put_close(w, "}");
+    put_key(w, "components");
+    put_json(w, api_components);
+    put_key(w, "security"); /* none, or a token */
+    put_json(w, "[{},{\"token\":[]}]");
+    put_close(w, "}\n");
+}
+
+/* How well a part of a route fits one of the address: 0 not at all, 1 as a parameter, 2 with what is
+ * behind it ("{model_name}:predict"), 3 as it stands. */
+static unsigned part_fits(const char *part, size_t len, const char *said)
+{
+    const char *brace = memchr(part, '}', len);
+    size_t behind, n = strlen(said);
+
+    if (*part != '{' || !brace)
+        return n == len && memcmp(part, said, n) == 0 ? 3 : 0;
+    behind = len - (size_t)(brace + 1 - part);
+    if (behind == 0)
+        return 1;
+    return n > behind && memcmp(said + n - behind, brace + 1, behind) == 0 ? 2 : 0;
+}
+
+/* 0: it does not fit; else the better, the more of it stands there as such. Each part counts more
+ * than all behind it. */
+static unsigned route_fits(const char *path, const struct request *q)
+{
+    unsigned fit = 1;
+    size_t i = 0;
+
+    for (; *path == '/' && path[1]; i++) {
+        size_t len = strcspn(path + 1, "/");
+        unsigned part = i < q->query.nsegments ? part_fits(path + 1, len, q->query.segments[i]) : 0;
+
+        if (part == 0)
+            return 0;
+        fit = 4 * fit + part;
+        path += 1 + len;
+    }
+    return i == q->query.nsegments ? fit : 0;
+}
+
+const char *route_find(const struct request *q)
+{
+    const char *best = NULL, *first = request_segment(q, 0);
+    unsigned most = 0;
+
+    for (size_t i = 0; i < sizeof api_routes / sizeof *api_routes; i++) {
+        /* No address begins with a parameter: a look at one letter leaves few. */
+        unsigned fit = api_routes[i][1] == *first ? route_fits(api_routes[i], q) : 0;
+
+        if (fit > most) {
+            most = fit;
+            best = api_routes[i];
+        }
+    }
+    return best;
 }
 
 /* ---- metrics ---- */

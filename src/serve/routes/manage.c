@@ -21,15 +21,20 @@ static shoal_status amount(const struct instance *in, const char *key, uint64_t 
     return st;
 }
 
+static shoal_status limits_of(const struct instance *in, struct model_settings *s)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (const struct model_limit *l = model_limits; l->name && st == SHOAL_OK; l++)
+        st = amount(in, l->name, l->min, l->max, (unsigned *)(void *)((char *)s + l->at));
+    return st;
+}
+
 static shoal_status settings_of(const struct instance *in, struct model_settings *s)
 {
     unsigned workers = 0;
-    shoal_status st = amount(in, "batch_size", 1, 4096, &s->batch_size);
+    shoal_status st = limits_of(in, s);
 
-    if (st == SHOAL_OK)
-        st = amount(in, "max_batch_delay", 0, 10000, &s->max_batch_delay);
-    if (st == SHOAL_OK)
-        st = amount(in, "response_timeout", 1, 86400, &s->response_timeout);
     if (st == SHOAL_OK)
         st = amount(in, "initial_workers", 0, WORKERS_MAX, &workers);
     s->min_workers = s->max_workers = workers;
@@ -55,10 +60,16 @@ static void answer_registered(struct request *q, const struct version *v, unsign
 static shoal_status register_model(struct registry *r, const struct instance *in,
                                    struct lease *lease, unsigned *workers, enum registry_error *why)
 {
-    struct model_settings settings = r->defaults;
     const char *url = instance_text(in, "url"), *version = instance_text(in, "model_version");
-    shoal_status st = settings_of(in, &settings);
+    const char *name = instance_text(in, "model_name");
+    struct model_settings settings;
+    char own[NAME_MAX_LEN + 1] = "";
+    shoal_status st;
 
+    if (!name && url)
+        model_name_of_file(own, url);
+    settings = registry_settings(r, name ? name : own);
+    st = settings_of(in, &settings);
     *workers = settings.min_workers;
     *why = REGISTRY_BAD;
     if (!url)
@@ -68,8 +79,7 @@ static shoal_status register_model(struct registry *r, const struct instance *in
                                         "file in the model store");
     if (st != SHOAL_OK)
         return st;
-    return registry_add(r, url, instance_text(in, "model_name"), version ? version : "1.0",
-                        &settings, &lease->version, why);
+    return registry_add(r, url, name, version ? version : "1.0", &settings, &lease->version, why);
 }
 
 static void add(struct request *q)
@@ -185,6 +195,7 @@ static void put_version(struct request *q, const struct lease *lease, bool metad
 {
     const struct version *v = lease->version;
     struct batcher_state state = batcher_snapshot(v->batcher);
+    struct model_settings settings = version_settings(&q->server->registry, v);
     struct writer *w = &q->answer.body;
 
     put_open(w, '{');
@@ -195,9 +206,13 @@ static void put_version(struct request *q, const struct lease *lease, bool metad
     member_text(w, "runtime", "native");
     member_u64(w, "minWorkers", state.min);
     member_u64(w, "maxWorkers", state.max);
-    member_u64(w, "batchSize", v->settings.batch_size);
-    member_u64(w, "maxBatchDelay", v->settings.max_batch_delay);
-    member_u64(w, "responseTimeout", v->settings.response_timeout);
+    member_u64(w, "batchSize", settings.batch_size);
+    member_u64(w, "maxBatchDelay", settings.max_batch_delay);
+    member_u64(w, "responseTimeout", settings.response_timeout);
+    member_u64(w, "queueSize", settings.queue_size);
+    member_u64(w, "maxBody", settings.max_body);
+    member_u64(w, "rate", settings.rate);
+    member_u64(w, "maxRequests", settings.max_requests);
     member_flag(w, "loadedAtStartup", v->path != NULL);
     put_workers(w, lease, &state);
     if (metadata && lease->generation)
@@ -230,6 +245,40 @@ static void describe(struct request *q, const char *name, const char *version)
 
 /* ---- changing ---- */
 
+static bool names_limit(const struct query *query)
+{
+    for (const struct model_limit *l = model_limits; l->name; l++)
+        if (query_get(query, l->name))
+            return true;
+    return false;
+}
+
+/* True: the limits that the address names are changed, or nothing is to be. */
+static bool change_limits(struct request *q, const char *name, const char *version)
+{
+    struct registry *r = &q->server->registry;
+    const struct instance in = {.query = &q->query};
+    enum registry_error why = REGISTRY_NO_ERROR;
+    struct model_settings settings;
+    struct lease lease = {0};
+    shoal_status st;
+
+    if (!names_limit(&q->query))
+        return true;
+    st = registry_lease(r, name, version, &lease, &why);
+    if (st == SHOAL_OK) {
+        settings = version_settings(r, lease.version);
+        st = limits_of(&in, &settings);
+        why = st == SHOAL_OK ? why : REGISTRY_BAD;
+    }
+    if (st == SHOAL_OK)
+        st = registry_limit(r, name, version, &settings, &why);
+    lease_end(&lease);
+    if (st != SHOAL_OK)
+        answer_registry_failure(q, st, why);
+    return st == SHOAL_OK;
+}
+
 static void scale(struct request *q, const char *name, const char *version)
 {
     uint64_t min = 1, max;
@@ -254,6 +303,18 @@ static void scale(struct request *q, const char *name, const char *version)
                       name, version);
     else
         answer_status(q, 200, "Workers scaled to %u for model: %s", (unsigned)min, name);
+}
+
+/* PUT /models/NAME: limits, and workers unless only limits are named. */
+static void change(struct request *q, const char *name, const char *version)
+{
+    if (!change_limits(q, name, version))
+        return;
+    if (!names_limit(&q->query) || query_get(&q->query, "min_worker") ||
+        query_get(&q->query, "max_worker"))
+        scale(q, name, version);
+    else
+        answer_status(q, 200, "Limits updated for model: %s", name);
 }
 
 static void set_default(struct request *q, const char *name, const char *version)
@@ -299,7 +360,7 @@ static void manage_now(struct request *q)
     else if (request_is(q, "GET"))
         describe(q, name, version);
     else if (request_is(q, "PUT"))
-        scale(q, name, version ? version : query_get(&q->query, "model_version"));
+        change(q, name, version ? version : query_get(&q->query, "model_version"));
     else if (request_is(q, "DELETE"))
         end(q, name, version);
     else if (request_is(q, "OPTIONS"))

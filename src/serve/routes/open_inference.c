@@ -72,11 +72,6 @@ static void model_metadata(struct request *q)
     put_close(w, "}\n");
 }
 
-static bool server_is_ready(const struct request *q)
-{
-    return !atomic_load(&q->server->draining) && registry_healthy(&q->server->registry);
-}
-
 /* Of a model that is registered: whether a request would be computed now. */
 static void model_ready(struct request *q, const char *name, const char *version)
 {
@@ -135,7 +130,7 @@ static enum route v2(struct request *q)
         put_flag_answer(q, NULL, "live", true);
     else if (n == 3 && strcmp(request_segment(q, 1), "health") == 0 &&
              strcmp(request_segment(q, 2), "ready") == 0)
-        put_flag_answer(q, NULL, "ready", server_is_ready(q));
+        put_flag_answer(q, NULL, "ready", server_is_ready(q->server));
     else
         answer_not_found(q);
     return ROUTE_ANSWERED;

@@ -408,16 +408,45 @@ static void read_undo(struct request *q)
     q->over = 0;
 }
 
+/* What the model's own limits say. */
+static bool gate_admit(struct request *q)
+{
+    struct version *v = q->lease.version;
+
+    switch (gate_enter(&v->gate, q->body.len, q->began)) {
+    case GATE_OPEN:
+        q->inside = true;
+        return true;
+    case GATE_BODY:
+        answer_error(q, 413, "RequestEntityTooLargeException",
+                     "The body is larger than this model takes.");
+        break;
+    case GATE_RATE:
+        answer_error(q, 429, "TooManyRequestsException", "This model is asked too often.");
+        q->answer.retry_after = 1;
+        break;
+    case GATE_FULL:
+        answer_error(q, 503, "ServiceUnavailableException",
+                     "As many requests of this model as may be are under way.");
+        q->answer.retry_after = 1;
+        break;
+    }
+    atomic_fetch_add_explicit(&v->tally.refused, 1, memory_order_relaxed);
+    return false;
+}
+
 static enum route read_begin(struct request *q, const char *verb)
 {
     shoal_status st;
 
     if (q->trial)
         return ROUTE_WAITS;
+    if (!gate_admit(q))
+        return ROUTE_ANSWERED;
     q->verb = verb;
     q->held_before = q->held;
     q->job.generation = q->lease.generation;
-    q->job.deadline = q->began + q->lease.version->settings.response_timeout;
+    q->job.deadline = q->began + atomic_load_explicit(&q->lease.version->gate.response_timeout, memory_order_relaxed);
     q->job.finished = job_finished;
     if (q->body.len <= LIGHT_BYTES) {
         q->on_loop = true;
@@ -542,6 +571,9 @@ void route_finish(struct request *q)
 void route_end(struct request *q)
 {
     forget_samples(q);
+    if (q->inside)
+        gate_leave(&q->lease.version->gate);
+    q->inside = false;
     lease_end(&q->lease);
     query_fini(&q->query);
     free(q->tensor_id);

@@ -163,7 +163,7 @@ static unsigned role_of(const struct request *q)
     const char *first = request_segment(q, 0);
     size_t n = q->query.nsegments;
 
-    if (n == 0 || strcmp(first, "api-description") == 0)
+    if (n == 0 || strcmp(first, "api-description") == 0 || strcmp(first, "openapi.json") == 0)
         return 0;
     if (strcmp(first, "metrics") == 0)
         return ROLE_METRICS;
@@ -181,6 +181,7 @@ static bool is_open(const struct request *q)
     if (!request_is(q, "GET") || !(q->roles & ROLE_INFERENCE))
         return false;
     return (n <= 1 && (page_find(first) || strcmp(first, "ping") == 0)) ||
+           (n == 2 && strcmp(first, "health") == 0) ||
            (n == 3 && strcmp(first, "v2") == 0 && strcmp(request_segment(q, 1), "health") == 0);
 }
 
@@ -218,6 +219,16 @@ static bool admit_token(struct request *q, unsigned role)
     return false;
 }
 
+/* Before its models are open a server tells nothing but that. */
+static bool admit_early(struct request *q)
+{
+    if (!atomic_load_explicit(&q->server->starting, memory_order_relaxed) || is_open(q))
+        return true;
+    answer_error(q, 503, "ServiceUnavailableException", "The server is starting.");
+    q->answer.retry_after = 1;
+    return false;
+}
+
 /* Expect: 100-continue. A trial: the request is routed as it will be, up to where its body
  * would be read, and refused if the address, the method or the model is wrong. Any other
  * answer is thrown away; it is given again when the body has come. */
@@ -249,6 +260,7 @@ bool route_admit(struct request *q)
     }
     q->v2 = strcmp(request_segment(q, 0), "v2") == 0;
     q->openai = openai_path(q);
+    q->route = route_find(q);
     role = role_of(q);
     if (!admit_client(q) || !admit_browser(q))
         return false;
@@ -256,7 +268,7 @@ bool route_admit(struct request *q)
         answer_not_found(q);
         return false;
     }
-    return admit_token(q, role) && admit_body(q);
+    return admit_token(q, role) && admit_early(q) && admit_body(q);
 }
 
 /* ---- inference ---- */
@@ -287,11 +299,39 @@ static void answer_page(struct request *q, const struct page_file *file)
     q->answer.page = true;
 }
 
+bool server_is_ready(struct shoal_server *s)
+{
+    return !atomic_load(&s->draining) && !atomic_load(&s->starting) &&
+           registry_healthy(&s->registry);
+}
+
 static void ping(struct request *q)
 {
-    bool healthy = registry_healthy(&q->server->registry);
+    bool healthy = server_is_ready(q->server);
 
     answer_status(q, healthy ? 200 : 500, healthy ? "Healthy" : "Unhealthy");
+}
+
+/* /health/live, /health/ready, /health/startup: for probes, which look at the status. */
+static void health(struct request *q)
+{
+    struct shoal_server *s = q->server;
+    const char *which = request_segment(q, 1);
+    bool starting = atomic_load(&s->starting);
+
+    if (strcmp(which, "live") == 0) {
+        answer_status(q, 200, "Live");
+    } else if (strcmp(which, "startup") == 0) {
+        answer_status(q, starting ? 503 : 200, starting ? "Starting" : "Started");
+    } else if (server_is_ready(s)) {
+        answer_status(q, 200, "Ready");
+    } else {
+        answer_status(q, 503, starting                    ? "Starting"
+                              : atomic_load(&s->draining) ? "Draining"
+                                                          : "Unhealthy");
+    }
+    if (q->answer.status == 503)
+        q->answer.retry_after = 1;
 }
 
 static enum route predictions(struct request *q)
@@ -317,7 +357,7 @@ static enum route model_verb(struct request *q)
     const char *verb = request_segment(q, 2);
     bool invoke = strcmp(verb, "invoke") == 0;
 
-    if (!request_is(q, "GET") && !(invoke && (request_is(q, "POST") || request_is(q, "PUT"))))
+    if (invoke ? !request_is(q, "POST") && !request_is(q, "PUT") : !request_is(q, "GET"))
         return answer_not_allowed(q, invoke ? "POST, PUT" : "GET");
     if (!request_lease(q, request_segment(q, 1), NULL))
         return ROUTE_ANSWERED;
@@ -351,6 +391,7 @@ enum route route_begin(struct request *q)
         {"metrics", route_metrics},
         {"stats", route_stats},
         {"api-description", api_description},
+        {"openapi.json", api_description},
     };
     const char *first = request_segment(q, 0);
     size_t n = q->query.nsegments;
@@ -366,6 +407,15 @@ enum route route_begin(struct request *q)
             simple[i].get(q);
             return ROUTE_ANSWERED;
         }
+    }
+    /* What the interface does not describe is not there: but for the page. */
+    if (!q->route && !(n == 1 && request_is(q, "GET") && page_find(first)))
+        return answer_not_found(q);
+    if (strcmp(first, "health") == 0) {
+        if (!request_is(q, "GET"))
+            return answer_not_allowed(q, "GET");
+        health(q);
+        return ROUTE_ANSWERED;
     }
     if (strcmp(first, "predictions") == 0)
         return predictions(q);
