@@ -180,9 +180,8 @@ static const struct shoal_option model_opts[] = {
     {"response-timeout", .type = SHOAL_TYPE_COUNT, ON(serve.response_timeout), .arg = "SECONDS",
      .u = {1, 86400}, .help = "how long a request may wait for its model"},
     {"limits", .type = SHOAL_TYPE_TEXT, ON(serve.limits), .arg = "LIST",
-     .help = "NAME:KEY=VALUE, with commas between: of that model workers, batch_size, "
-             "max_batch_delay, queue_size, response_timeout, max_body, rate (requests a second) or "
-             "max_requests (at once)"},
+     .help = "NAME:KEY=NUMBER, with commas between: what that model alone may have and take "
+             "(docs/operations.md)"},
     {0},
 };
 

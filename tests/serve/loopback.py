@@ -418,7 +418,7 @@ def drained(work):
     idle.recv(65536)
     body = json.dumps({"words": [f"w{i}" for i in range(1000)], "k": 1000}).encode()
     slow.sendall(b"POST /predictions/many HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                 b"Content-Length: %d\r\n\r\n%sGET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n" % (len(body), body))
+                 b"Content-Length: %d\r\n\r\n%sGET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n" % (len(body), body))
     back = slow.recv(1)
     s.process.send_signal(signal.SIGTERM)
     idle_end = idle.recv(65536)

@@ -161,7 +161,7 @@ def json_log(work):
           {"X-Request-Id": "one", "traceparent": f"00-{TRACE}-{PARENT}-01"})
     s.ask("GET", "/models/words/similar?word=secret&k=2", headers={"X-Request-Id": "two"})
     s.ask("HEAD", "/ping", headers={"X-Request-Id": "three"})
-    s.ask("GET", "/nothing/%1b[31m", headers={"X-Request-Id": "four"})
+    s.ask("GET", "/nothing/here", headers={"X-Request-Id": "four"})
     s.ask("POST", "/v2/models/none/infer", b"{}", {"X-Request-Id": "five"})
     s.ask("GET", "/models", headers={"X-Request-Id": "six"}, where="management")
     s.raw(b"GET / HTTP/9.9\r\n\r\n")
