@@ -1,4 +1,5 @@
-/* What a server is told: tokens, a configuration, its state, addresses and names of classes. Any
+/* What a server is told: tokens, a configuration, its state, addresses, ids, traces, limits and
+ * names of classes. Any
  * text is refused with a sentence, or makes settings that are as they must be. The first byte
  * says which it is. */
 #include "fuzz.h"
@@ -71,6 +72,37 @@ static void read_address(const char *text)
     (void)origin_fits(text, text);
 }
 
+/* What a client calls its request is passed on as it is, or not at all. */
+static void read_names(const char *text)
+{
+    struct trace trace;
+
+    if (request_id_fits(text))
+        require(strlen(text) <= REQUEST_ID_MAX && !strpbrk(text, "\"\\\r\n\033 "));
+    if (trace_begin(&trace, text, 1)) {
+        struct trace again;
+
+        require(strlen(trace.said) == TRACEPARENT && strlen(trace.parent) == SPAN_ID);
+        require(strncmp(trace.said + 3, text + 3, 32) == 0);
+        require(trace_begin(&again, trace.said, 2));
+    } else {
+        require(!trace.said[0] && !trace.parent[0]);
+    }
+}
+
+static void read_limits(const char *text)
+{
+    struct model_settings settings = {.batch_size = 1, .queue_size = 1, .response_timeout = 1};
+
+    if (limit_rules_check(text, &settings) != SHOAL_OK) {
+        require(strncmp(shoal_error(), "serve: --limits has '", 21) == 0);
+        return;
+    }
+    limit_rules_apply(text, "words", &settings);
+    require(settings.batch_size >= 1 && settings.batch_size <= 4096 && settings.queue_size >= 1);
+    require(settings.max_workers <= WORKERS_MAX && settings.min_workers == settings.max_workers);
+}
+
 static void read_classes(char *text, size_t size)
 {
     struct class_index *index;
@@ -109,6 +141,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     default:
         read_address(text);
+        read_names(text);
+        read_limits(text);
     }
     fuzz_end();
     return 0;
