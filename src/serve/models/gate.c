@@ -109,7 +109,7 @@ void gate_set(struct gate *g, const struct model_settings *settings)
 }
 
 /* A bucket holds up to a second's requests, as the server's for a client does (limits.h). */
-static bool take_turn(struct gate *g, double rate, double now)
+static bool take_token(struct gate *g, double rate, double now)
 {
     bool allowed;
 
@@ -131,7 +131,7 @@ enum gate_answer gate_enter(struct gate *g, size_t body, double now)
 
     if (max_body > 0 && body > max_body)
         return GATE_BODY;
-    if (rate > 0 && !take_turn(g, rate, now))
+    if (rate > 0 && !take_token(g, rate, now))
         return GATE_RATE;
     if (atomic_fetch_add(&g->inside, 1) >= most && most > 0) {
         atomic_fetch_sub(&g->inside, 1);
