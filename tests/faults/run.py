@@ -539,6 +539,8 @@ class Serving(Bench):
     """A server, a request of each kind, a model replaced, and a stop."""
 
     patience = HANGS
+    requests = REQUESTS
+    files = {"store/more.vec"}
 
     def begin(self):
         first = b"3 2\na 1 0\nb 0.9 0.1\nc 0 1\n"
@@ -582,7 +584,7 @@ class Serving(Bench):
         self.program.start(self.scenario.words, fault, depth)
         self.where = self.addresses()
         if len(self.where) == 3:
-            for request in REQUESTS:
+            for request in self.requests:
                 self.answers.append(self.ask(*request[:5]))
                 if request[2].startswith("/predictions/more"):
                     self.replace()
@@ -606,12 +608,12 @@ class Serving(Bench):
 
     def complaints(self, out):
         """What the log says beside what it always may."""
-        usual = ": the new file is served", ": stopping: what is under way is answered first"
+        usual = ": the new file is served", ".vec is served", "it is served no longer", ": stopping: what is under way is answered first"
         return [line for line in out.said.splitlines() if not line.endswith(usual)]
 
     def remember(self):
         self.right = self.answers
-        for request, answer in zip(REQUESTS, self.right):
+        for request, answer in zip(self.requests, self.right):
             if not answer[0] or answer[0] >= 500:
                 sys.exit(f"faults: {request[1]} {request[2]}: {answer} where nothing fails")
 
@@ -624,7 +626,7 @@ class Serving(Bench):
         time.sleep(0.1)
 
     def judge_answers(self):
-        for request, answer, right in zip(REQUESTS, self.answers, self.right):
+        for request, answer, right in zip(self.requests, self.answers, self.right):
             if answer[0] == right[0] and (answer[1] == right[1] or not request[5]):
                 continue
             what = f"{request[1]} {request[2]}: {answer}"
@@ -640,7 +642,7 @@ class Serving(Bench):
 
     def judge_files(self):
         for path, data in tree(self.program.folder).items():
-            if path == "store/more.vec":
+            if path in self.files:
                 continue
             if path == "access.log" and re.fullmatch(rb'({"time":.*}\n)*', data):
                 continue
@@ -653,6 +655,39 @@ class Serving(Bench):
         if self.fault[0] in HARMLESS and self.complaints(out):
             return "complained though nothing failed"
         return self.judge_answers() or self.judge_files()
+
+
+WATCH = Scenario(
+    "serve-models",
+    "serve words=../stage/vectors.shoal --models store --no-sandbox --threads 1 --reload-every 0.02 --log text "
+    "--inference-address 127.0.0.1:0 --management-address 127.0.0.2:0 --metrics-address 127.0.0.3:0", most=2)
+
+
+class Watching(Serving):
+    """A server of a folder into which a file comes, is replaced, and goes."""
+
+    requests = [
+        ("inference", "GET", "/health/ready", None, {}, True),
+        ("inference", "POST", "/predictions/more", b"b", {}, False),
+        ("management", "GET", "/models", None, {}, False),
+        ("inference", "POST", "/predictions/words", b"the", {}, True),
+        ("inference", "GET", "/openapi.json", None, {}, True),
+    ]
+    files = {"store/more.vec", "store/late.vec"}
+
+    def replace(self):
+        super().replace()
+        late = os.path.join(self.program.folder, "store", "late.vec")
+        with open(late + ".new", "wb") as f:
+            f.write(self.second)
+        os.replace(late + ".new", late)
+        time.sleep(0.1)
+        os.remove(late)
+        time.sleep(0.1)
+
+    def complaints(self, out):
+        """Lines of the access log are none."""
+        return [x for x in super().complaints(out) if not re.match(r"\d{4}-\d\d-\d\dT\S+Z ", x)]
 
 
 # ---- All of them --------------------------------------------------------------------------------------
@@ -780,13 +815,14 @@ def run_all(args, root, tally):
     def work(scenario):
         program = idle.get()
         try:
-            bench = (Serving if scenario is SERVE else Bench)(program, scenario, stage)
+            bench = {SERVE: Serving, WATCH: Watching}.get(scenario, Bench)(program, scenario, stage)
             try_scenario(bench, kind, plan, tally, placer(path))
         finally:
             idle.put(program)
 
     chosen = [s for s in [SERVE] + SCENARIOS if (not name or re.fullmatch(name, s.name))
               and (not s.needs or os.path.exists(os.path.join(stage, s.needs)))]
+    chosen = [s for s in [SERVE, WATCH] + SCENARIOS if not name or re.fullmatch(name, s.name)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for done in [pool.submit(work, scenario) for scenario in chosen]:
             done.result()
