@@ -114,7 +114,7 @@ struct batch_fixture {
 
 static void fixture_init(struct batch_fixture *f)
 {
-    struct model_settings batch = {4, 0, 1000, 0, 0, 0};
+    struct model_settings batch = {.batch_size = 4, .queue_size = 1000};
 
     memset(f, 0, sizeof *f);
     f->g.kind = &echo;
