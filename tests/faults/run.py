@@ -820,9 +820,8 @@ def run_all(args, root, tally):
         finally:
             idle.put(program)
 
-    chosen = [s for s in [SERVE] + SCENARIOS if (not name or re.fullmatch(name, s.name))
+    chosen = [s for s in [SERVE, WATCH] + SCENARIOS if (not name or re.fullmatch(name, s.name))
               and (not s.needs or os.path.exists(os.path.join(stage, s.needs)))]
-    chosen = [s for s in [SERVE, WATCH] + SCENARIOS if not name or re.fullmatch(name, s.name)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for done in [pool.submit(work, scenario) for scenario in chosen]:
             done.result()
