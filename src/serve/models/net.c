@@ -62,7 +62,10 @@ static void net_shapes(const void *model, struct tensor_shape *input, struct ten
 {
     const struct net_model *m = model;
 
-    *input = (struct tensor_shape){"input", "FP32", {-1, (int64_t)m->in}, 2};
+    if (m->pictures)
+        *input = (struct tensor_shape){"input", "FP32", {-1, m->channels, m->height, m->width}, 4};
+    else
+        *input = (struct tensor_shape){"input", "FP32", {-1, (int64_t)m->in}, 2};
     *output = (struct tensor_shape){"output", "FP32", {-1, (int64_t)m->out}, 2};
 }
 
@@ -456,6 +459,15 @@ static const float *net_floats(const void *model, const void *sample, size_t *n)
     return ((const struct net_sample *)sample)->y;
 }
 
+static bool net_class_name(const void *model, size_t i, char *name, size_t cap)
+{
+    const struct net_model *m = model;
+
+    if (m->likeliest)
+        shoal_net_class(m->net, i, name, cap);
+    return m->likeliest;
+}
+
 const struct servable_kind servable_net = {
     .name = "net",
     .sample_size = sizeof(struct net_sample),
@@ -467,5 +479,6 @@ const struct servable_kind servable_net = {
     .run = net_run,
     .write = net_write,
     .floats = net_floats,
+    .class_name = net_class_name,
     .forget = net_forget,
 };

@@ -65,7 +65,7 @@ bool model_file_fits(const char *file)
 }
 
 /* "dir/news.shoal" is "news": what a model is called by itself. */
-static bool name_of_file(char name[NAME_MAX_LEN + 1], const char *file)
+bool model_name_of_file(char name[NAME_MAX_LEN + 1], const char *file)
 {
     size_t len = strcspn(file, ".");
 
@@ -335,7 +335,7 @@ shoal_status registry_add(struct registry *r, const char *file, const char *name
         return shoal_fail(SHOAL_EINVAL, "there is no model store: start the server with one");
     if (!model_file_fits(file))
         return shoal_fail(SHOAL_EINVAL, "the url is not the name of a file in the model store");
-    if (!name && name_of_file(own, file))
+    if (!name && model_name_of_file(own, file))
         name = own;
     if (!name || !model_name_fits(name) || !model_version_fits(version))
         return shoal_fail(SHOAL_EINVAL, "found a model name or version that cannot be one, want "
@@ -404,7 +404,7 @@ static shoal_status split_spec(const char *spec, char name[NAME_MAX_LEN + 1],
     *path = equals && (!slash || equals < slash) ? equals + 1 : spec;
     file = strrchr(*path, '/') ? strrchr(*path, '/') + 1 : *path;
     if (*path == spec) {
-        if (name_of_file(name, file))
+        if (model_name_of_file(name, file))
             return SHOAL_OK;
         return shoal_fail(SHOAL_EINVAL, "model '%s' has no name, want NAME=FILE", spec);
     }

@@ -28,6 +28,9 @@ bool model_verb_known(const char *word);
 /* A name that stands in a folder itself: no separator, not hidden, printable. */
 bool model_file_fits(const char *file);
 
+/* What a model is called by itself: "news.shoal" is "news". False: it has no such name. */
+bool model_name_of_file(char name[NAME_MAX_LEN + 1], const char *file);
+
 struct version {
     char name[NAME_MAX_LEN + 1], version[NAME_MAX_LEN + 1];
     char file[FILE_MAX_LEN + 1]; /* of the store; of a model of the command line its last part */
@@ -134,6 +137,22 @@ void registry_close(struct registry *r);
 shoal_status state_save(struct registry *r);
 /* Registers what the file names; what cannot be is told to the log. */
 shoal_status state_load(struct registry *r);
+
+/* ---- repository.c: models by name alone, as Triton's clients manage them ---- */
+
+/* The file of the store that is called so, unless it is served; what was replaced is opened. */
+shoal_status repository_load(struct registry *r, const char *name, enum registry_error *why);
+/* All its versions. */
+shoal_status repository_unload(struct registry *r, const char *name, enum registry_error *why);
+
+struct repository_entry {
+    const char *name, *version; /* "" of a file that is not served */
+    bool ready;
+    const char *reason; /* why it is not; "" else */
+};
+/* fn for every version, and for every file of the store that is not served, unless `ready`. */
+shoal_status repository_each(struct registry *r, bool ready,
+                             void (*fn)(void *ctx, const struct repository_entry *e), void *ctx);
 
 /* ---- registry.c, for state.c ---- */
 
