@@ -76,6 +76,7 @@ struct h2_conn {
     long credit;
     size_t earned;         /* bytes that have not made a whole credit */
     size_t answered, resets;
+    bool heard;            /* the client has spoken; before that nothing is said to it */
     bool ending;           /* GOAWAY was said */
     bool broken;           /* nothing more of it is to be read */
 };
@@ -230,9 +231,10 @@ static int submit_failure(struct stream *s)
         field("content-type", "application/grpc", 16),
         field("grpc-status", code, (size_t)n),
         field("grpc-message", text, said),
+        field("grpc-accept-encoding", "identity", 8),
     };
 
-    return nghttp2_submit_response(s->conn->session, s->id, fields, 4, NULL);
+    return nghttp2_submit_response(s->conn->session, s->id, fields, 5, NULL);
 }
 
 static int submit_message(struct stream *s)
@@ -350,6 +352,10 @@ static void on_whole(struct stream *s)
 
     if (wrong) {
         refuse(s, status, wrong);
+        return;
+    }
+    if (q->expires > 0 && clock_now() >= q->expires) {
+        refuse(s, 408, "the time that the client gives is over");
         return;
     }
     s->running = true;
@@ -534,7 +540,6 @@ static bool session_begin(struct h2_conn *c)
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, STREAMS},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)listener_of(c)->server->http.max_header},
-        {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
     };
     nghttp2_session_callbacks *callbacks = callbacks_new();
     nghttp2_option *option = NULL;
@@ -628,6 +633,8 @@ static bool flush(struct h2_conn *c)
     struct h2_loop *l = loop_data(c->conn.loop);
     ssize_t n = 1;
 
+    if (!c->heard)
+        return true;
     if (c->rest.len > 0 &&
         !send_some(c, c->rest.at + c->rest_at, c->rest.len - c->rest_at))
         return false;
@@ -664,10 +671,11 @@ static bool take_bytes(struct h2_conn *c, const char *at, size_t len)
 {
     ssize_t n = nghttp2_session_mem_recv(c->session, (const uint8_t *)at, len);
 
-    if (n == NGHTTP2_ERR_BAD_CLIENT_MAGIC && c->answered == 0) {
+    if (n == NGHTTP2_ERR_BAD_CLIENT_MAGIC && !c->heard) {
         say_wrong_protocol(c);
         return false;
     }
+    c->heard = true;
     if (n < 0) {
         nghttp2_session_terminate_session(c->session, NGHTTP2_INTERNAL_ERROR);
         c->broken = true;
