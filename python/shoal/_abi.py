@@ -119,6 +119,7 @@ SHOAL_LIMIT_SHORT = 12
 SHOAL_INFERENCE = 0
 SHOAL_MANAGEMENT = 1
 SHOAL_METRICS = 2
+SHOAL_GRPC = 3
 SHOAL_CLASSIFY = 0
 SHOAL_REGRESS = 1
 SHOAL_INPUTS = 2
@@ -949,6 +950,7 @@ class shoal_serve_opts(Structure):
         ("inference", c_char_p),
         ("management", c_char_p),
         ("metrics", c_char_p),
+        ("grpc", c_char_p),
         ("models", POINTER(c_char_p)),
         ("nmodels", c_size_t),
         ("model_store", c_char_p),
