@@ -243,6 +243,20 @@ def every_kind(s, c, work):
     said = outputs_of(c.ask("ModelInfer", infer("clicks", "BYTES", [2], raw=elements(["1:1 3:0.5", "2:1 4:0.5"]))))
     want = rest(s, "clicks", "BYTES", [2], ["1:1 3:0.5", "2:1 4:0.5"])[0]["data"]
     check("rows get probabilities", all(abs(x - y) < 1e-6 for x, y in zip(struct.unpack("<2f", said["probability"][2]), want)), said)
+    columns = [("age", "INT64", struct.pack("<2q", 25, 60)), ("city", "BYTES", elements(["Rome", "Oslo"]))]
+    message = part(1, "people") + b"".join(part(5, part(1, name) + part(2, kind) + part(3, packed([2, 1]))) for name, kind, _ in columns)
+    said = outputs_of(c.ask("ModelInfer", message + b"".join(part(7, raw) for _, _, raw in columns)))
+    body = {"inputs": [{"name": "city", "datatype": "BYTES", "shape": [2], "data": ["Rome", "Oslo"]},
+                       {"name": "age", "datatype": "INT64", "shape": [2, 1], "data": [[25], [60]]}]}
+    want = s.ask("POST", "/v2/models/people/infer", json.dumps(body)).json()["outputs"][0]["data"]
+    plain = s.ask("POST", "/predictions/people", json.dumps([{"age": 25, "city": "Rome"}, {"age": 60, "city": "Oslo"}])).json()
+    check("columns of a table are tensors of their names", all(abs(x - y) < 1e-6 and abs(x - z) < 1e-6 for x, y, z in zip(
+        struct.unpack("<2f", said["probability"][2]), want, plain)) and want[0] != want[1], (said, want, plain))
+    for wrong in ({"name": "none"}, {"shape": [3]}, {"data": ["Rome"]}, {"datatype": "FP32"}, {"shape": [2, 2]}):
+        bad = {"inputs": [dict(body["inputs"][0], **wrong), body["inputs"][1]]}
+        a = s.ask("POST", "/v2/models/people/infer", json.dumps(bad))
+        check(f"a column with {wrong} is refused", a.status == 400 or wrong == {"datatype": "FP32"}, a)
+    check("other models take one tensor", s.ask("POST", "/v2/models/mlp/infer", json.dumps(body)).status == 400)
     picture = png((200, 10, 10))
     said = outputs_of(c.ask("ModelInfer", infer("vgg", "BYTES", [1], raw=struct.pack("<I", len(picture)) + picture)))
     want = s.ask("POST", "/predictions/vgg", picture).json()
@@ -512,10 +526,14 @@ def models(work):
                 f.write(png(colour))
     with open(os.path.join(work, "rows.libsvm"), "w") as f:
         f.writelines(f"{i % 2} {1 + i % 2}:1 {3 + i % 5}:0.5\n" for i in range(400))
+    with open(os.path.join(work, "people.csv"), "w") as f:
+        f.write("age,city,label\n")
+        f.writelines(f"{20 + i % 50},{('Rome', 'Oslo')[i % 2]},{int(i % 50 > 25 or i % 2)}\n" for i in range(400))
     for args in (("gen", "spiral", "--classes", "4", "-o", "spiral.csv"),
                  ("train", "mlp", "spiral.csv", "--layers", "8", "--epochs", "1", "-o", "mlp.shoal"),
                  ("train", "vgg", "set", "--size", "8", "--base", "16", "--batch", "8", "--epochs", "1", "-o", "vgg.shoal"),
                  ("train", "logreg", "rows.libsvm", "--epochs", "3", "-o", "clicks.shoal"),
+                 ("train", "logreg", "people.csv", "--epochs", "3", "-o", "people.shoal"),
                  ("gen", "news", "--lines", "1000", "-o", "news.txt"),
                  ("train", "classify", "news.txt", "--dim", "8", "-o", "news.shoal"),
                  ("gen", "world", "--words", "30000", "-o", "world.txt"),
@@ -528,7 +546,7 @@ def main():
     work = tempfile.mkdtemp(prefix="shoal-grpc-")
     try:
         models(work)
-        s = Server("words=words.vec", "mlp.shoal", "vgg.shoal", "clicks.shoal", "news.shoal", "next.shoal", *ANY, "--model-store",
+        s = Server("words=words.vec", "mlp.shoal", "vgg.shoal", "clicks.shoal", "people.shoal", "news.shoal", "next.shoal", *ANY, "--model-store",
                    "store", "--max-body", "200000", cwd=work, sandbox=True)
         c = Client(s)
         server_and_models(s, c)

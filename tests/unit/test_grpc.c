@@ -310,6 +310,7 @@ static void flags_and_names_are_answered(void **state)
     atomic_store(&server->draining, false);
     assert_int_equal(ask(&a, SERVICE "ModelMetadata", "\x0a\x05words", 7, 0), 200);
     assert_non_null(find_part(a.answer, a.len, 4, &len));
+    assert_int_equal(ask(&a, SERVICE "ModelStatistics", "\x12\x031.0", 5, 0), 404); /* of nobody */
     assert_int_equal(ask(&a, SERVICE "ModelStatistics", "\x0a\x05words", 7, 0), 200);
     assert_non_null(find_part(a.answer, a.len, 1, &len));
 }

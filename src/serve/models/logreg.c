@@ -204,8 +204,8 @@ static shoal_status read_fields(const void *model, struct request *q, const stru
     return read_done(&f, &opts, q, s, fields_json(&f, opts.columns, t));
 }
 
-/* A row of numbers, a column each. */
-static shoal_status read_numbers(const void *model, const struct instance *in,
+/* A row of numbers, a column each, or of values by the names of the columns. */
+static shoal_status read_columns(const void *model, const struct instance *in,
                                  struct row_sample *s)
 {
     struct shoal_clicks_opts opts = shoal_logreg_reading(model);
@@ -216,7 +216,8 @@ static shoal_status read_numbers(const void *model, const struct instance *in,
         st = fields_init(&f, opts.columns, in->request);
     if (st != SHOAL_OK)
         return st;
-    st = fields_numbers(&f, opts.columns, in->numbers, in->count);
+    st = in->fields ? fields_named(&f, opts.columns, in->fields, in->nfields)
+                    : fields_numbers(&f, opts.columns, in->numbers, in->count);
     return read_done(&f, &opts, in->request, s, st);
 }
 
@@ -227,8 +228,8 @@ static shoal_status linear_read(const void *model, const struct instance *in, vo
 
     if (in->bytes)
         return read_text(model, in->request, sample, in->bytes, in->len);
-    if (in->numbers && table)
-        return read_numbers(model, in, sample);
+    if ((in->numbers || in->fields) && table)
+        return read_columns(model, in, sample);
     if (tree_kind(t) == TREE_TEXT)
         return read_text(model, in->request, sample, tree_text(t), tree_len(t));
     if (tree_kind(tree_get(t, "features")) == TREE_OBJECT)
@@ -331,6 +332,11 @@ static const float *linear_floats(const void *model, const void *sample, size_t 
     return s->rows == 1 ? s->p : NULL;
 }
 
+static bool linear_has_columns(const void *model)
+{
+    return shoal_logreg_reading(model).columns != NULL;
+}
+
 static bool linear_class_name(const void *model, size_t i, char *name, size_t cap)
 {
     const char *said = logreg_outputs(model) > 1 ? logreg_class(model, i) : NULL;
@@ -352,5 +358,6 @@ const struct servable_kind servable_logreg = {
     .write = linear_write,
     .floats = linear_floats,
     .class_name = linear_class_name,
+    .has_columns = linear_has_columns,
     .forget = linear_forget,
 };

@@ -272,8 +272,8 @@ static bool has_columns(const struct net_model *m, const struct instance *in)
 {
     const struct shoal_columns *c = m->net->columns;
 
-    if (!c)
-        return false;
+    if (!c || in->fields)
+        return c != NULL;
     if (in->numbers)
         return in->count != m->in && !fields_are_numbers(c);
     if (in->bytes) /* a table's text, or as many floats as there are inputs */
@@ -312,7 +312,9 @@ static shoal_status take_columns(const struct net_model *m, const struct instanc
 
     if (st != SHOAL_OK)
         return st;
-    if (in->numbers)
+    if (in->fields)
+        st = fields_named(&f, c, in->fields, in->nfields);
+    else if (in->numbers)
         st = fields_numbers(&f, c, in->numbers, in->count);
     else if (in->bytes)
         st = read_line(&f, c, in->request, in);
@@ -459,6 +461,11 @@ static const float *net_floats(const void *model, const void *sample, size_t *n)
     return ((const struct net_sample *)sample)->y;
 }
 
+static bool net_has_columns(const void *model)
+{
+    return ((const struct net_model *)model)->net->columns != NULL;
+}
+
 static bool net_class_name(const void *model, size_t i, char *name, size_t cap)
 {
     const struct net_model *m = model;
@@ -480,5 +487,6 @@ const struct servable_kind servable_net = {
     .write = net_write,
     .floats = net_floats,
     .class_name = net_class_name,
+    .has_columns = net_has_columns,
     .forget = net_forget,
 };

@@ -14,6 +14,15 @@
 
 #include <pthread.h>
 
+/* A value of a table's column: JSON, or text, or a number. */
+struct instance_field {
+    const char *name;
+    const struct tree *json; /* or NULL, */
+    const char *text;        /* [len]; or NULL */
+    size_t len;
+    double number;
+};
+
 /* One thing asked of a model, in the form that it came. */
 struct instance {
     const char *verb;          /* "predict", or one of the kind's own: "similar" */
@@ -29,6 +38,8 @@ struct instance {
     const struct tree *json;
     const float *numbers; /* [count] */
     size_t count;
+    const struct instance_field *fields; /* [nfields], of a kind that has columns */
+    size_t nfields;
 };
 
 /* "name FP32 [-1, 100]" of the Open Inference Protocol; -1: any. */
@@ -56,6 +67,8 @@ struct servable_kind {
      * gives `floats` alone. */
     void (*shapes)(const void *open, struct tensor_shape *input, struct tensor_shape *outputs);
 
+    /* Whether it learned from a table, whose columns a request may name; NULL: never. */
+    bool (*has_columns)(const void *open);
     /* SHOAL_ENOENT: what is asked about is not there; other failures: a bad request. Asks
      * before it takes memory or much time: budget.h. */
     shoal_status (*read)(const void *open, const struct instance *in, void *sample);

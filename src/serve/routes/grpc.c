@@ -263,37 +263,44 @@ static shoal_status typed_elements(const Inference__InferTensorContents *c, stru
                       in->datatype);
 }
 
-static shoal_status read_input(struct request *q, struct arena *a,
-                               const Inference__ModelInferRequest *m)
+/* `raw` is NULL where all contents are typed. */
+static shoal_status read_input(struct arena *a, const Inference__InferInputTensor *t,
+                               const ProtobufCBinaryData *raw, struct tensor_input *in)
 {
-    const Inference__InferInputTensor *t = m->n_inputs == 1 ? m->inputs[0] : NULL;
-    struct tensor_input in = {0};
-    shoal_status st;
+    if (t->n_shape > DIMS_MAX)
+        return shoal_fail(SHOAL_EINVAL, "shape: found %zu dimensions, want 1 to %d", t->n_shape,
+                          DIMS_MAX);
+    *in = (struct tensor_input){.name = t->name, .datatype = t->datatype, .dims = t->n_shape};
+    if (in->dims > 0)
+        memcpy(in->shape, t->shape, in->dims * sizeof *in->shape);
+    if (!raw == !t->contents)
+        return shoal_fail(SHOAL_EINVAL, "found %s contents and raw_input_contents, want one of "
+                          "them", raw ? "both" : "neither");
+    if (!raw)
+        return typed_elements(t->contents, a, in);
+    in->raw = raw->data ? (const char *)raw->data : "";
+    in->len = raw->len;
+    return SHOAL_OK;
+}
 
-    if (!t)
-        return shoal_fail(SHOAL_EINVAL, "inputs: found %zu, want one tensor", m->n_inputs);
-    if (t->n_shape > DIMS_MAX || m->n_raw_input_contents > 1)
-        return shoal_fail(SHOAL_EINVAL, "inputs: found %zu dimensions and %zu contents, want %d "
-                          "and 1 at most", t->n_shape, m->n_raw_input_contents, DIMS_MAX);
-    in.datatype = t->datatype;
-    in.dims = t->n_shape;
-    if (in.dims > 0)
-        memcpy(in.shape, t->shape, in.dims * sizeof *in.shape);
-    if (m->n_raw_input_contents == 1) {
-        if (t->contents)
-            return shoal_fail(SHOAL_EINVAL, "found contents and raw_input_contents, want one of "
-                              "them");
-        in.raw = m->raw_input_contents[0].data ? (const char *)m->raw_input_contents[0].data : "";
-        in.len = m->raw_input_contents[0].len;
-    } else if (!t->contents) {
-        return shoal_fail(SHOAL_EINVAL, "found neither contents nor raw_input_contents, want one "
-                          "of them");
-    } else {
-        st = typed_elements(t->contents, a, &in);
-        if (st != SHOAL_OK)
-            return st;
-    }
-    return tensor_read(q, &in);
+static shoal_status read_inputs(struct request *q, struct arena *a,
+                                const Inference__ModelInferRequest *m)
+{
+    size_t n = m->n_inputs, nraw = m->n_raw_input_contents;
+    struct tensor_input *in;
+    shoal_status st = SHOAL_OK;
+
+    if (n == 0 || n > INPUTS_MAX)
+        return shoal_fail(SHOAL_EINVAL, "inputs: found %zu, want one tensor", n);
+    if (nraw != 0 && nraw != n)
+        return shoal_fail(SHOAL_EINVAL, "raw_input_contents: found %zu, want one for each of the "
+                          "%zu inputs", nraw, n);
+    in = arena_take(a, n * sizeof *in);
+    if (!in)
+        return a->st;
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = read_input(a, m->inputs[i], nraw ? &m->raw_input_contents[i] : NULL, &in[i]);
+    return st == SHOAL_OK ? tensor_read(q, in, n) : st;
 }
 
 static shoal_status read_infer(struct request *q, struct arena *a)
@@ -310,7 +317,7 @@ static shoal_status read_infer(struct request *q, struct arena *a)
     st = keep_parameters(q, a, m->parameters, m->n_parameters);
     if (st == SHOAL_OK)
         st = read_outputs(q, m);
-    return st == SHOAL_OK ? read_input(q, a, m) : st;
+    return st == SHOAL_OK ? read_inputs(q, a, m) : st;
 }
 
 static shoal_status infer_in(struct request *q)
@@ -625,7 +632,7 @@ static void model_statistics(struct request *q, const void *message)
     const Inference__ModelName *asked = message;
     struct lease lease = {0};
 
-    if (*asked->name &&
+    if ((*asked->name || *asked->version) &&
         !request_lease(q, asked->name, *asked->version ? asked->version : NULL))
         return;
     q->answer.status = 200;

@@ -41,25 +41,56 @@ static shoal_status read_shape(const struct tree *shape, struct tensor_input *in
     return SHOAL_OK;
 }
 
-static shoal_status read_input(struct request *q, const struct tree *t, const struct tree *input,
-                               const struct blob *b)
+/* Its bytes, if it has some, are taken off what is behind the JSON. */
+static shoal_status read_input(const struct tree *t, const struct tree *input, struct blob *b,
+                               struct tensor_input *in)
 {
     const struct tree *size = parameter(input, "binary_data_size");
-    struct tensor_input in = {.datatype = tree_text(tree_get(input, "datatype")),
-                              .parameters = tree_get(t, "parameters"),
-                              .json = tree_get(input, "data")};
-    shoal_status st = read_shape(tree_get(input, "shape"), &in);
+    double len = size ? tree_number(size) : 0;
+
+    *in = (struct tensor_input){.name = tree_text(tree_get(input, "name")),
+                                .datatype = tree_text(tree_get(input, "datatype")),
+                                .parameters = tree_get(t, "parameters"),
+                                .json = tree_get(input, "data")};
+    if (!(len >= 0 && len <= (double)b->len) || len != floor(len))
+        return shoal_fail(SHOAL_EINVAL, "binary_data_size: found %g, behind the JSON are %zu bytes",
+                          len, b->len);
+    if (size) {
+        in->raw = b->at;
+        in->len = (size_t)len;
+        b->at += in->len;
+        b->len -= in->len;
+    }
+    return read_shape(tree_get(input, "shape"), in);
+}
+
+static shoal_status read_inputs(struct request *q, const struct tree *t, struct blob b,
+                                struct tensor_input *in, size_t n)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = read_input(t, tree_at(tree_get(t, "inputs"), i), &b, &in[i]);
+    if (st == SHOAL_OK && b.len > 0)
+        st = shoal_fail(SHOAL_EINVAL, "binary_data_size: found %zu bytes of no tensor, want none",
+                        b.len);
+    return st == SHOAL_OK ? tensor_read(q, in, n) : st;
+}
+
+/* Several of them are the columns of a table. */
+static shoal_status read_many(struct request *q, const struct tree *t, const struct blob *b,
+                              size_t n)
+{
+    struct tensor_input *in;
+    shoal_status st = request_charge(q, n * sizeof *in);
 
     if (st != SHOAL_OK)
         return st;
-    if ((size ? tree_number(size) : 0) != (double)b->len)
-        return shoal_fail(SHOAL_EINVAL, "binary_data_size: found %g, behind the JSON are %zu bytes",
-                          size ? tree_number(size) : 0, b->len);
-    if (size) {
-        in.raw = b->at;
-        in.len = b->len;
-    }
-    return tensor_read(q, &in);
+    in = mem_array(n, sizeof *in);
+    st = in ? read_inputs(q, t, *b, in, n) : SHOAL_ENOMEM;
+    free(in);
+    request_refund(q, n * sizeof *in);
+    return st;
 }
 
 /* Which outputs are wanted, by name, and whether as bytes. */
@@ -88,21 +119,23 @@ static shoal_status read_outputs(struct request *q, const struct tree *t)
 
 static shoal_status read_tree(struct request *q, const struct tree *t, const struct blob *b)
 {
-    const struct tree *inputs = tree_get(t, "inputs");
-    const struct tree *input = tree_at(inputs, 0), *id = input ? tree_get(t, "id") : NULL;
+    const struct tree *inputs = tree_get(t, "inputs"), *id = tree_get(t, "id");
+    size_t n = tree_kind(inputs) == TREE_LIST ? tree_len(inputs) : 0;
+    struct tensor_input in;
     shoal_status st;
 
     q->shape = SHAPE_TENSOR;
-    if (tree_kind(inputs) != TREE_LIST || tree_len(inputs) != 1 || tree_kind(input) != TREE_OBJECT)
-        return shoal_fail(SHOAL_EINVAL, "inputs: found %zu, want a list of one tensor",
-                          tree_len(inputs));
+    if (n == 0 || n > INPUTS_MAX || tree_kind(tree_at(inputs, 0)) != TREE_OBJECT)
+        return shoal_fail(SHOAL_EINVAL, "inputs: found %zu, want a list of one tensor", n);
     if (tree_kind(id) == TREE_TEXT && tree_len(id) <= 256) {
         q->tensor_id = strdup(tree_text(id));
         if (!q->tensor_id)
             return shoal_fail(SHOAL_ENOMEM, "id: no memory for it");
     }
     st = read_outputs(q, t);
-    return st == SHOAL_OK ? read_input(q, t, input, b) : st;
+    if (st != SHOAL_OK)
+        return st;
+    return n == 1 ? read_inputs(q, t, *b, &in, 1) : read_many(q, t, b, n);
 }
 
 /* How many bytes of the body are JSON. */

@@ -30,9 +30,10 @@ struct tensor_text {
     size_t len;
 };
 
-enum { DIMS_MAX = 8 };
+enum { DIMS_MAX = 8, INPUTS_MAX = 1024 };
 
 struct tensor_input {
+    const char *name;
     const char *datatype; /* "FP32" */
     int64_t shape[DIMS_MAX];
     size_t dims;
@@ -47,8 +48,8 @@ struct tensor_input {
     size_t ntexts;
 };
 
-/* Its rows become samples of the job. */
-shoal_status tensor_read(struct request *q, const struct tensor_input *in);
+/* The rows of one become samples of the job, or those of the table whose columns they are: in [n]. */
+shoal_status tensor_read(struct request *q, const struct tensor_input *in, size_t n);
 /* An output is wanted by name: *out is what is wanted of it. */
 shoal_status tensor_want(struct request *q, const char *name, struct wanted **out);
 /* At most so many classes of an output, a whole number from 1 on. */

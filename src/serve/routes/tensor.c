@@ -4,7 +4,8 @@
  *     [[1, 2], [3, 4]]  --> sample, sample --> batch -->  [[0.1, 0.9], [0.7, 0.3]]
  *     shape [2, 2]                                        shape [2, 2]
  *
- * Models take one tensor. Numbers of every type become floats. */
+ * Models take one tensor, or, if they learned from a table, one for each of its columns. Numbers of
+ * every type become floats. */
 #include "serve/routes/predict.h"
 
 #include <math.h>
@@ -15,19 +16,19 @@ enum { CLASSES_MAX = 100 }; /* that are searched for, one by one */
 
 /* ---- numbers of every type ---- */
 
-static float of_bool(const char *at)
+static double of_bool(const char *at)
 {
     return *at != 0;
 }
 
 /* x of the type at the bytes, which need not be aligned. */
 #define READ_AS(name, type)                                                                        \
-    static float name(const char *at)                                                              \
+    static double name(const char *at)                                                             \
     {                                                                                              \
         type x;                                                                                    \
                                                                                                    \
         memcpy(&x, at, sizeof x);                                                                  \
-        return (float)x;                                                                           \
+        return (double)x;                                                                          \
     }
 
 READ_AS(of_u8, uint8_t)
@@ -41,33 +42,33 @@ READ_AS(of_i64, int64_t)
 READ_AS(of_f32, float)
 READ_AS(of_f64, double)
 
-static float of_bf16(const char *at)
+static double of_bf16(const char *at)
 {
     uint32_t bits = (uint32_t)(uint8_t)at[0] << 16 | (uint32_t)(uint8_t)at[1] << 24;
     float x;
 
     memcpy(&x, &bits, sizeof x);
-    return x;
+    return (double)x;
 }
 
 /* IEEE 754 binary16: sign, five bits of exponent, ten of mantissa. */
-static float of_f16(const char *at)
+static double of_f16(const char *at)
 {
     unsigned bits = (uint8_t)at[0] | (unsigned)(uint8_t)at[1] << 8;
     int exponent = (int)(bits >> 10 & 31);
-    float mantissa = (float)(bits & 1023), x;
+    double mantissa = bits & 1023, x;
 
     if (exponent == 31)
-        x = bits & 1023 ? NAN : INFINITY;
+        x = bits & 1023 ? (double)NAN : (double)INFINITY;
     else
-        x = exponent > 0 ? ldexpf(mantissa + 1024, exponent - 25) : ldexpf(mantissa, -24);
+        x = exponent > 0 ? ldexp(mantissa + 1024, exponent - 25) : ldexp(mantissa, -24);
     return bits >> 15 ? -x : x;
 }
 
 static const struct number_type {
     const char *name;
     size_t size;
-    float (*read)(const char *at);
+    double (*read)(const char *at);
 } types[] = {
     {"FP32", 4, of_f32},  {"FP64", 8, of_f64},  {"FP16", 2, of_f16},   {"BF16", 2, of_bf16},
     {"INT8", 1, of_i8},   {"INT16", 2, of_i16}, {"INT32", 4, of_i32},  {"INT64", 8, of_i64},
@@ -158,8 +159,10 @@ static shoal_status read_raw_numbers(struct request *q, const struct tensor_inpu
     if (st != SHOAL_OK)
         return st;
     numbers = mem_array(n, sizeof *numbers);
-    for (size_t i = 0; numbers && i < n; i++)
-        numbers[i] = type->read(in->raw + i * type->size);
+    if (numbers && type->read == of_f32)
+        memcpy(numbers, in->raw, n * sizeof *numbers);
+    for (size_t i = 0; numbers && type->read != of_f32 && i < n; i++)
+        numbers[i] = (float)type->read(in->raw + i * type->size);
     st = numbers ? predict_add_rows(q, numbers, rows, width, in->parameters, true) : SHOAL_ENOMEM;
     free(numbers);
     request_refund(q, cost);
@@ -225,28 +228,38 @@ static shoal_status read_texts(struct request *q, const struct tensor_input *in,
     return st;
 }
 
-/* Elements of four bytes of length and so many bytes each. */
+/* The next element, from *at on: four bytes of length and so many bytes. */
+static shoal_status next_text(const struct tensor_input *in, size_t *at, struct tensor_text *out)
+{
+    uint32_t len = 0;
+
+    if (in->len - *at < sizeof len)
+        return shoal_fail(SHOAL_EINVAL, "BYTES: found %zu bytes at the end, want a length of four",
+                          in->len - *at);
+    memcpy(&len, in->raw + *at, sizeof len);
+    *at += sizeof len;
+    if (len > in->len - *at)
+        return shoal_fail(SHOAL_EINVAL, "BYTES: found an element of %u bytes, here are %zu", len,
+                          in->len - *at);
+    *out = (struct tensor_text){in->raw + *at, len};
+    *at += len;
+    return SHOAL_OK;
+}
+
 static shoal_status read_raw_texts(struct request *q, const struct tensor_input *in, size_t n)
 {
-    size_t at = 0, found = 0;
+    struct tensor_text text;
+    size_t at = 0;
     shoal_status st = SHOAL_OK;
 
-    for (; st == SHOAL_OK && at < in->len; found++) {
-        uint32_t len = 0;
-
-        if (found == n || in->len - at < sizeof len)
-            break;
-        memcpy(&len, in->raw + at, sizeof len);
-        at += sizeof len;
-        if (len > in->len - at)
-            return shoal_fail(SHOAL_EINVAL, "BYTES: element %zu has %u bytes, here are %zu", found,
-                              len, in->len - at);
-        st = add_text(q, in, in->raw + at, len);
-        at += len;
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        st = next_text(in, &at, &text);
+        if (st == SHOAL_OK)
+            st = add_text(q, in, text.at, text.len);
     }
-    if (st == SHOAL_OK && (found != n || at != in->len))
-        st = shoal_fail(SHOAL_EINVAL, "BYTES: found %zu elements in %zu bytes, want %zu", found,
-                        in->len, n);
+    if (st == SHOAL_OK && at != in->len)
+        st = shoal_fail(SHOAL_EINVAL, "BYTES: found %zu bytes behind %zu elements, want none",
+                        in->len - at, n);
     return st;
 }
 
@@ -287,7 +300,13 @@ static shoal_status measure(const struct request *q, const struct tensor_input *
     return SHOAL_OK;
 }
 
-shoal_status tensor_read(struct request *q, const struct tensor_input *in)
+static shoal_status wrong_type(const struct tensor_input *in)
+{
+    return shoal_fail(SHOAL_EINVAL, "datatype: found '%.20s', want BYTES, BOOL, FP32 or another "
+                      "number", in->datatype);
+}
+
+static shoal_status read_one(struct request *q, const struct tensor_input *in)
 {
     bool texts = strcmp(in->datatype, "BYTES") == 0;
     size_t rows, width;
@@ -296,13 +315,116 @@ shoal_status tensor_read(struct request *q, const struct tensor_input *in)
     if (st != SHOAL_OK)
         return st;
     if (!texts && !type_find(in->datatype))
-        return shoal_fail(SHOAL_EINVAL, "datatype: found '%.20s', want BYTES, BOOL, FP32 or another "
-                          "number", in->datatype);
+        return wrong_type(in);
     if (texts && in->raw)
         return read_raw_texts(q, in, rows * width);
     if (texts)
         return in->texts ? read_texts(q, in, rows * width) : read_strings(q, in, rows * width);
     return in->raw ? read_raw_numbers(q, in, rows, width) : read_numbers(q, in, rows, width);
+}
+
+/* ---- a table whose columns are tensors ---- */
+
+/* Of a column: where the next of its elements is. */
+struct column {
+    const struct number_type *type; /* NULL: BYTES */
+    size_t at;                      /* of raw ones */
+};
+
+static shoal_status column_init(struct column *c, const struct tensor_input *in, size_t rows)
+{
+    size_t n = 1, found;
+
+    *c = (struct column){.type = type_find(in->raw_type ? in->raw_type : in->datatype)};
+    if (!c->type && strcmp(in->datatype, "BYTES") != 0)
+        return wrong_type(in);
+    for (size_t i = 1; i < in->dims; i++)
+        n *= in->shape[i] == 1 ? 1 : 2;
+    if (in->dims == 0 || in->shape[0] != (int64_t)rows || n != 1)
+        return shoal_fail(SHOAL_EINVAL, "input '%.40s': found another shape, want [%zu] as of the "
+                          "first", in->name, rows);
+    found = in->texts ? in->ntexts
+            : in->raw ? (c->type ? in->len / c->type->size : rows)
+                      : tree_len(in->json);
+    if (found != rows || (in->raw && c->type && in->len != rows * c->type->size))
+        return shoal_fail(SHOAL_EINVAL, "input '%.40s': found %zu elements, want %zu", in->name,
+                          found, rows);
+    return SHOAL_OK;
+}
+
+static shoal_status column_next(struct column *c, const struct tensor_input *in, size_t row,
+                                struct instance_field *out)
+{
+    struct tensor_text text = {0};
+    shoal_status st = SHOAL_OK;
+
+    *out = (struct instance_field){.name = in->name};
+    if (in->raw && c->type) {
+        out->number = c->type->read(in->raw + row * c->type->size);
+    } else if (in->raw || in->texts) {
+        if (in->texts)
+            text = in->texts[row];
+        else
+            st = next_text(in, &c->at, &text);
+        out->text = text.at ? text.at : "";
+        out->len = text.len;
+    } else {
+        out->json = tree_at(in->json, row);
+        if (tree_kind(out->json) == TREE_LIST && tree_len(out->json) == 1)
+            out->json = tree_at(out->json, 0); /* of shape [rows, 1] */
+    }
+    return st;
+}
+
+static shoal_status read_rows(struct request *q, const struct tensor_input *in, size_t n,
+                              struct column *columns, struct instance_field *fields)
+{
+    size_t rows = in->dims > 0 && in->shape[0] > 0 ? (size_t)in->shape[0] : 0;
+    shoal_status st = rows > 0 ? SHOAL_OK
+                               : shoal_fail(SHOAL_EINVAL, "shape: found a dimension that cannot be");
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = column_init(&columns[i], &in[i], rows);
+    for (size_t row = 0; row < rows && st == SHOAL_OK; row++) {
+        struct instance one = instance_of(q, in);
+
+        for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+            st = column_next(&columns[i], &in[i], row, &fields[i]);
+        one.fields = fields;
+        one.nfields = n;
+        if (st == SHOAL_OK)
+            st = predict_add(q, &one);
+    }
+    return st;
+}
+
+static shoal_status read_table(struct request *q, const struct tensor_input *in, size_t n)
+{
+    struct column *columns;
+    struct instance_field *fields;
+    size_t cost = n * (sizeof *columns + sizeof *fields);
+    shoal_status st = request_charge(q, cost);
+
+    if (st != SHOAL_OK)
+        return st;
+    columns = mem_array(n, sizeof *columns);
+    fields = mem_array(n, sizeof *fields);
+    st = columns && fields ? read_rows(q, in, n, columns, fields) : SHOAL_ENOMEM;
+    free(columns);
+    free(fields);
+    request_refund(q, cost);
+    return st;
+}
+
+shoal_status tensor_read(struct request *q, const struct tensor_input *in, size_t n)
+{
+    const struct generation *g = q->lease.generation;
+
+    if (n == 1)
+        return read_one(q, in);
+    if (n == 0 || !g->kind->has_columns || !g->kind->has_columns(g->model))
+        return shoal_fail(SHOAL_EINVAL, "inputs: found %zu, want a list of one tensor", n);
+    return read_table(q, in, n);
 }
 
 /* ---- what is wanted ---- */
