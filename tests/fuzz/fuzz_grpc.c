@@ -1,6 +1,6 @@
-/* Messages of gRPC against a server with two tiny models, without sockets: the first byte says which
- * method, the rest is the message. Any bytes get an answer or a sentence, none many times their
- * size, and nothing is held afterwards. */
+/* Messages of gRPC against a server with two tiny models, without sockets: the first byte says
+ * which method, the rest is the message. Any bytes get an answer or a sentence, none many times
+ * their size, and nothing is held afterwards. */
 #include "serving.h"
 
 #include <netinet/in.h>

@@ -147,7 +147,8 @@ static const char *find_part(const char *at, size_t size, unsigned field, size_t
     return found;
 }
 
-/* ---- asking ----------------------------------------------------------------------------------- */
+/* ---- asking -----------------------------------------------------------------------------------
+ */
 
 struct asked {
     struct request q;
@@ -215,7 +216,8 @@ static int ask_words(struct asked *a, const char *model, int64_t rows, const cha
     return status;
 }
 
-/* ---- the servable ------------------------------------------------------------------------------ */
+/* ---- the servable ------------------------------------------------------------------------------
+ */
 
 static void words_become_vectors_as_raw_contents(void **state)
 {
@@ -310,21 +312,23 @@ static void flags_and_names_are_answered(void **state)
     atomic_store(&server->draining, false);
     assert_int_equal(ask(&a, SERVICE "ModelMetadata", "\x0a\x05words", 7, 0), 200);
     assert_non_null(find_part(a.answer, a.len, 4, &len));
-    assert_int_equal(ask(&a, SERVICE "ModelStatistics", "\x12\x031.0", 5, 0), 404); /* of nobody */
+    assert_int_equal(ask(&a, SERVICE "ModelStatistics", "\x12\x03" "1.0", 5, 0), 404); /* of nobody */
     assert_int_equal(ask(&a, SERVICE "ModelStatistics", "\x0a\x05words", 7, 0), 200);
     assert_non_null(find_part(a.answer, a.len, 1, &len));
 }
 
-/* ---- fields -------------------------------------------------------------------------------------- */
+/* ---- fields
+ * -------------------------------------------------------------------------------------- */
 
 static void a_timeout_has_digits_and_a_unit(void **state)
 {
     static const struct {
         const char *text;
         double seconds;
-    } cases[] = {{"250m", 0.25}, {"1S", 1},       {"2M", 120},    {"1H", 3600}, {"99999999n", 0.099999999},
-                 {"5u", 5e-6},   {"", -1},        {"S", -1},      {"1", -1},    {"1x", -1},
-                 {"-1S", -1},    {"1 S", -1},     {"123456789S", -1}};
+    } cases[] = {
+        {"250m", 0.25}, {"1S", 1},   {"2M", 120},       {"1H", 3600}, {"99999999n", 0.099999999},
+        {"5u", 5e-6},   {"", -1},    {"S", -1},         {"1", -1},    {"1x", -1},
+        {"-1S", -1},    {"1 S", -1}, {"123456789S", -1}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -366,8 +370,8 @@ static void a_prefix_says_how_long_a_message_is(void **state)
 
 static void each_status_of_http_has_one_of_grpc(void **state)
 {
-    static const int pairs[][2] = {{200, 0},  {400, 3}, {401, 16}, {404, 5},  {408, 4}, {413, 8},
-                                   {429, 8},  {501, 12}, {503, 14}, {500, 13}, {999, 13}};
+    static const int pairs[][2] = {{200, 0}, {400, 3},  {401, 16}, {404, 5},  {408, 4}, {413, 8},
+                                   {429, 8}, {501, 12}, {503, 14}, {500, 13}, {999, 13}};
 
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)

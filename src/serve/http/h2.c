@@ -36,12 +36,12 @@ enum {
     SPARE_STREAMS = 128, /* of a loop */
     STREAM_WINDOW = 1 << 20,
     CONN_WINDOW = 4 << 20,
-    CREDIT = 1000,         /* frames */
+    CREDIT = 1000, /* frames */
     CREDIT_MAX = 20000,
-    CREDIT_REQUEST = 16,   /* for a request that came whole */
+    CREDIT_REQUEST = 16,    /* for a request that came whole */
     CREDIT_BYTES = 1 << 10, /* bytes of a message, and of an answer, for one more */
-    RESETS = 100,          /* streams that may be reset before their answer, */
-    RESETS_SHARE = 4,      /* and one for so many that were answered */
+    RESETS = 100,           /* streams that may be reset before their answer, */
+    RESETS_SHARE = 4,       /* and one for so many that were answered */
 };
 
 struct stream {
@@ -55,8 +55,8 @@ struct stream {
     bool closed;  /* nghttp2 does not know it any more */
     bool whole;   /* all has come */
     bool grpc, post, encoded;
-    size_t fields; /* bytes of header fields, as HPACK counts them */
-    size_t stored; /* bytes charged for the request's body */
+    size_t fields;   /* bytes of header fields, as HPACK counts them */
+    size_t stored;   /* bytes charged for the request's body */
     size_t prefixed; /* bytes of the prefix that have come */
     size_t sent, checked;
     double began, timeout;
@@ -69,16 +69,16 @@ struct h2_conn {
     struct conn conn; /* first */
     nghttp2_session *session;
     TAILQ_HEAD(, stream) streams;
-    size_t live, waiting;  /* streams; of them WAITING */
-    struct bytes rest;     /* gathered, and not sent yet */
+    size_t live, waiting; /* streams; of them WAITING */
+    struct bytes rest;    /* gathered, and not sent yet */
     size_t rest_at;
-    size_t sent, checked;  /* bytes: all, and at the last look of when_expired */
+    size_t sent, checked; /* bytes: all, and at the last look of when_expired */
     long credit;
-    size_t earned;         /* bytes that have not made a whole credit */
+    size_t earned; /* bytes that have not made a whole credit */
     size_t answered, resets;
-    bool heard;            /* the client has spoken; before that nothing is said to it */
-    bool ending;           /* GOAWAY was said */
-    bool broken;           /* nothing more of it is to be read */
+    bool heard;  /* the client has spoken; before that nothing is said to it */
+    bool ending; /* GOAWAY was said */
+    bool broken; /* nothing more of it is to be read */
 };
 
 /* Of a loop. */
@@ -227,10 +227,8 @@ static int submit_failure(struct stream *s)
     int n = snprintf(code, sizeof code, "%d", grpc_status(a->status));
     size_t said = grpc_message(text, body ? body : "", len);
     nghttp2_nv fields[] = {
-        field(":status", s->grpc ? "200" : "415", 3),
-        field("content-type", "application/grpc", 16),
-        field("grpc-status", code, (size_t)n),
-        field("grpc-message", text, said),
+        field(":status", s->grpc ? "200" : "415", 3), field("content-type", "application/grpc", 16),
+        field("grpc-status", code, (size_t)n),        field("grpc-message", text, said),
         field("grpc-accept-encoding", "identity", 8),
     };
 
@@ -455,9 +453,8 @@ static int spend(struct h2_conn *c)
 static int on_frame(nghttp2_session *session, const nghttp2_frame *f, void *user)
 {
     struct h2_conn *c = user;
-    struct stream *s = f->hd.stream_id
-                           ? nghttp2_session_get_stream_user_data(session, f->hd.stream_id)
-                           : NULL;
+    struct stream *s =
+        f->hd.stream_id ? nghttp2_session_get_stream_user_data(session, f->hd.stream_id) : NULL;
 
     if (!is_useful(f) && spend(c) != 0)
         return NGHTTP2_ERR_CALLBACK_FAILURE;
@@ -481,8 +478,7 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *f, void *user)
     struct stream *s = nghttp2_session_get_stream_user_data(session, f->hd.stream_id);
 
     (void)user;
-    if (s && !s->whole && f->hd.type == NGHTTP2_HEADERS &&
-        f->hd.flags & NGHTTP2_FLAG_END_STREAM)
+    if (s && !s->whole && f->hd.type == NGHTTP2_HEADERS && f->hd.flags & NGHTTP2_FLAG_END_STREAM)
         return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, f->hd.stream_id,
                                          NGHTTP2_NO_ERROR);
     return 0;
@@ -600,7 +596,8 @@ static bool send_some(struct h2_conn *c, const char *at, size_t len)
             bytes_fini(&c->rest);
             c->rest_at = 0;
         }
-    } else if ((size_t)sent < len && bytes_add(&c->rest, at + sent, len - (size_t)sent) != SHOAL_OK) {
+    } else if ((size_t)sent < len &&
+               bytes_add(&c->rest, at + sent, len - (size_t)sent) != SHOAL_OK) {
         hang_up(c);
         return false;
     }
@@ -635,8 +632,7 @@ static bool flush(struct h2_conn *c)
 
     if (!c->heard)
         return true;
-    if (c->rest.len > 0 &&
-        !send_some(c, c->rest.at + c->rest_at, c->rest.len - c->rest_at))
+    if (c->rest.len > 0 && !send_some(c, c->rest.at + c->rest_at, c->rest.len - c->rest_at))
         return false;
     while (c->rest.len == 0 && n > 0) {
         n = gather(c, l->gathered);
@@ -753,8 +749,7 @@ static void when_woken(struct waiting *w)
 /* Whether the client has been too slow with this stream since the last look. */
 static bool is_late(struct stream *s, double timeout, double now)
 {
-    bool late = s->stage != WAITING && now - s->began >= timeout &&
-                s->sent - s->checked < PROGRESS;
+    bool late = s->stage != WAITING && now - s->began >= timeout && s->sent - s->checked < PROGRESS;
 
     s->checked = s->sent;
     return late;

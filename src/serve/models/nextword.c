@@ -48,14 +48,20 @@ static shoal_status nextword_open(const void **out, const shoal_model *model)
     return SHOAL_OK;
 }
 
+static int64_t outputs_of(const struct text_model *m)
+{
+    return (int64_t)shoal_net_outputs(m->net);
+}
+
 static void nextword_shapes(const void *model, struct tensor_shape *input,
                             struct tensor_shape *outputs)
 {
+    const struct text_model *m = model;
+
     *input = (struct tensor_shape){"text", "BYTES", {-1}, 1};
     outputs[0] = (struct tensor_shape){"words", "BYTES", {-1, -1}, 2};
     outputs[1] = (struct tensor_shape){"probabilities", "FP32", {-1, -1}, 2};
-    outputs[2] = (struct tensor_shape){
-        "vector", "FP32", {-1, (int64_t)shoal_net_outputs(((const struct text_model *)model)->net)}, 2};
+    outputs[2] = (struct tensor_shape){"vector", "FP32", {-1, outputs_of(m)}, 2};
 }
 
 static shoal_status keep_text(struct request *q, struct text_sample *s, const char *text,

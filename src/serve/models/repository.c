@@ -84,8 +84,10 @@ shoal_status repository_load(struct registry *r, const char *name, enum registry
     store_find(r, name, file);
     *why = REGISTRY_NO_MODEL;
     if (!*file)
-        return shoal_fail(SHOAL_ENOENT, "failed to load '%.80s': found no file of that name in the "
-                          "model store", name);
+        return shoal_fail(SHOAL_ENOENT,
+                          "failed to load '%.80s': found no file of that name in the "
+                          "model store",
+                          name);
     *why = REGISTRY_BAD;
     st = registry_add(r, file, name, "1.0", &r->defaults, &lease.version, why);
     lease_end(&lease);
@@ -127,7 +129,8 @@ shoal_status repository_each(struct registry *r, bool ready,
         char trouble[TROUBLE_MAX] = "";
         struct repository_entry e = {.name = lease.version->name,
                                      .version = lease.version->version,
-                                     .ready = lease.generation && batcher_open(lease.version->batcher)};
+                                     .ready =
+                                         lease.generation && batcher_open(lease.version->batcher)};
 
         registry_trouble(r, lease.version, trouble);
         e.reason = e.ready ? "" : *trouble ? trouble : "it has no worker";

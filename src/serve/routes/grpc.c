@@ -274,8 +274,10 @@ static shoal_status read_input(struct arena *a, const Inference__InferInputTenso
     if (in->dims > 0)
         memcpy(in->shape, t->shape, in->dims * sizeof *in->shape);
     if (!raw == !t->contents)
-        return shoal_fail(SHOAL_EINVAL, "found %s contents and raw_input_contents, want one of "
-                          "them", raw ? "both" : "neither");
+        return shoal_fail(SHOAL_EINVAL,
+                          "found %s contents and raw_input_contents, want one of "
+                          "them",
+                          raw ? "both" : "neither");
     if (!raw)
         return typed_elements(t->contents, a, in);
     in->raw = raw->data ? (const char *)raw->data : "";
@@ -293,8 +295,10 @@ static shoal_status read_inputs(struct request *q, struct arena *a,
     if (n == 0 || n > INPUTS_MAX)
         return shoal_fail(SHOAL_EINVAL, "inputs: found %zu, want one tensor", n);
     if (nraw != 0 && nraw != n)
-        return shoal_fail(SHOAL_EINVAL, "raw_input_contents: found %zu, want one for each of the "
-                          "%zu inputs", nraw, n);
+        return shoal_fail(SHOAL_EINVAL,
+                          "raw_input_contents: found %zu, want one for each of the "
+                          "%zu inputs",
+                          nraw, n);
     in = arena_take(a, n * sizeof *in);
     if (!in)
         return a->st;

@@ -6,7 +6,8 @@
  *      "parameters":{"binary_data_output":true}}      <- so many bytes of JSON
  *     24 bytes, little-endian                         <- and the tensor
  *
- * BYTES are elements of four bytes of length and so many bytes each. An answer has the same form. */
+ * BYTES are elements of four bytes of length and so many bytes each. An answer has the same form.
+ */
 #include "serve/routes/predict.h"
 
 #include <math.h>
@@ -149,8 +150,10 @@ static shoal_status json_length(const struct request *q, size_t *out)
         return SHOAL_OK;
     if (len == 0 || len > 18 || strspn(said, "0123456789") != len ||
         strtoull(said, NULL, 10) > q->body.len)
-        return shoal_fail(SHOAL_EINVAL, "Inference-Header-Content-Length: found '%.20s', want at "
-                          "most the %zu bytes of the body", said, q->body.len);
+        return shoal_fail(SHOAL_EINVAL,
+                          "Inference-Header-Content-Length: found '%.20s', want at "
+                          "most the %zu bytes of the body",
+                          said, q->body.len);
     *out = (size_t)strtoull(said, NULL, 10);
     return SHOAL_OK;
 }

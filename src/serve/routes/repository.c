@@ -40,8 +40,8 @@ static void list(struct request *q)
 static void change(struct request *q, bool load)
 {
     enum registry_error why = REGISTRY_NO_ERROR;
-    shoal_status st = (load ? repository_load : repository_unload)(
-        &q->server->registry, request_segment(q, 3), &why);
+    shoal_status st = (load ? repository_load : repository_unload)(&q->server->registry,
+                                                                   request_segment(q, 3), &why);
 
     if (st != SHOAL_OK) {
         answer_registry_failure(q, st, why);

@@ -70,8 +70,8 @@ static const struct number_type {
     size_t size;
     double (*read)(const char *at);
 } types[] = {
-    {"FP32", 4, of_f32},  {"FP64", 8, of_f64},  {"FP16", 2, of_f16},   {"BF16", 2, of_bf16},
-    {"INT8", 1, of_i8},   {"INT16", 2, of_i16}, {"INT32", 4, of_i32},  {"INT64", 8, of_i64},
+    {"FP32", 4, of_f32},  {"FP64", 8, of_f64},   {"FP16", 2, of_f16},   {"BF16", 2, of_bf16},
+    {"INT8", 1, of_i8},   {"INT16", 2, of_i16},  {"INT32", 4, of_i32},  {"INT64", 8, of_i64},
     {"UINT8", 1, of_u8},  {"UINT16", 2, of_u16}, {"UINT32", 4, of_u32}, {"UINT64", 8, of_u64},
     {"BOOL", 1, of_bool},
 };
@@ -111,7 +111,8 @@ static shoal_status flatten(struct figures *n, const struct tree *t, size_t most
         st = mem_grow(&at, &n->cap, n->len + 1, sizeof *n->at);
         n->at = at;
         if (st == SHOAL_OK)
-            n->at[n->len++] = tree_kind(t) == TREE_FLAG ? (float)tree_true(t) : (float)tree_number(t);
+            n->at[n->len++] =
+                tree_kind(t) == TREE_FLAG ? (float)tree_true(t) : (float)tree_number(t);
         return st;
     }
     if (tree_kind(t) != TREE_LIST || depth > DIMS_MAX)
@@ -248,7 +249,7 @@ static shoal_status next_text(const struct tensor_input *in, size_t *at, struct 
 
 static shoal_status read_raw_texts(struct request *q, const struct tensor_input *in, size_t n)
 {
-    struct tensor_text text;
+    struct tensor_text text = {0};
     size_t at = 0;
     shoal_status st = SHOAL_OK;
 
@@ -302,8 +303,10 @@ static shoal_status measure(const struct request *q, const struct tensor_input *
 
 static shoal_status wrong_type(const struct tensor_input *in)
 {
-    return shoal_fail(SHOAL_EINVAL, "datatype: found '%.20s', want BYTES, BOOL, FP32 or another "
-                      "number", in->datatype);
+    return shoal_fail(SHOAL_EINVAL,
+                      "datatype: found '%.20s', want BYTES, BOOL, FP32 or another "
+                      "number",
+                      in->datatype);
 }
 
 static shoal_status read_one(struct request *q, const struct tensor_input *in)
@@ -326,23 +329,25 @@ static shoal_status read_one(struct request *q, const struct tensor_input *in)
 /* ---- a table whose columns are tensors ---- */
 
 /* Of a column: where the next of its elements is. */
-struct column {
+struct tensor_column {
     const struct number_type *type; /* NULL: BYTES */
     size_t at;                      /* of raw ones */
 };
 
-static shoal_status column_init(struct column *c, const struct tensor_input *in, size_t rows)
+static shoal_status column_init(struct tensor_column *c, const struct tensor_input *in, size_t rows)
 {
     size_t n = 1, found;
 
-    *c = (struct column){.type = type_find(in->raw_type ? in->raw_type : in->datatype)};
+    *c = (struct tensor_column){.type = type_find(in->raw_type ? in->raw_type : in->datatype)};
     if (!c->type && strcmp(in->datatype, "BYTES") != 0)
         return wrong_type(in);
     for (size_t i = 1; i < in->dims; i++)
         n *= in->shape[i] == 1 ? 1 : 2;
     if (in->dims == 0 || in->shape[0] != (int64_t)rows || n != 1)
-        return shoal_fail(SHOAL_EINVAL, "input '%.40s': found another shape, want [%zu] as of the "
-                          "first", in->name, rows);
+        return shoal_fail(SHOAL_EINVAL,
+                          "input '%.40s': found another shape, want [%zu] as of the "
+                          "first",
+                          in->name, rows);
     found = in->texts ? in->ntexts
             : in->raw ? (c->type ? in->len / c->type->size : rows)
                       : tree_len(in->json);
@@ -352,7 +357,7 @@ static shoal_status column_init(struct column *c, const struct tensor_input *in,
     return SHOAL_OK;
 }
 
-static shoal_status column_next(struct column *c, const struct tensor_input *in, size_t row,
+static shoal_status column_next(struct tensor_column *c, const struct tensor_input *in, size_t row,
                                 struct instance_field *out)
 {
     struct tensor_text text = {0};
@@ -377,11 +382,11 @@ static shoal_status column_next(struct column *c, const struct tensor_input *in,
 }
 
 static shoal_status read_rows(struct request *q, const struct tensor_input *in, size_t n,
-                              struct column *columns, struct instance_field *fields)
+                              struct tensor_column *columns, struct instance_field *fields)
 {
     size_t rows = in->dims > 0 && in->shape[0] > 0 ? (size_t)in->shape[0] : 0;
-    shoal_status st = rows > 0 ? SHOAL_OK
-                               : shoal_fail(SHOAL_EINVAL, "shape: found a dimension that cannot be");
+    shoal_status st =
+        rows > 0 ? SHOAL_OK : shoal_fail(SHOAL_EINVAL, "shape: found a dimension that cannot be");
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
         st = column_init(&columns[i], &in[i], rows);
@@ -400,7 +405,7 @@ static shoal_status read_rows(struct request *q, const struct tensor_input *in, 
 
 static shoal_status read_table(struct request *q, const struct tensor_input *in, size_t n)
 {
-    struct column *columns;
+    struct tensor_column *columns;
     struct instance_field *fields;
     size_t cost = n * (sizeof *columns + sizeof *fields);
     shoal_status st = request_charge(q, cost);
@@ -496,8 +501,11 @@ static bool output_of(const struct request *q, const char *name, size_t which,
     const struct generation *g = q->job.generation;
     size_t classes = q->wanted[which].classes, width = 0;
 
-    *t = (struct tensor_output){
-        .name = name, .datatype = "BYTES", .which = which, .binary = q->wanted[which].binary, .dims = 2};
+    *t = (struct tensor_output){.name = name,
+                                .datatype = "BYTES",
+                                .which = which,
+                                .binary = q->wanted[which].binary,
+                                .dims = 2};
     t->shape[0] = (int64_t)q->job.n;
     if (g->kind->ranked && which < 2) {
         t->what = which == 0 ? TENSOR_NAMES : TENSOR_SCORES;
