@@ -512,7 +512,7 @@ def stopped(work):
         except grpc.RpcError as e:
             said.append(e.code())
     lost = [x for x in said if x is not True]
-    check("a stop answers what is under way", code == 0 and all(x == CODE.UNAVAILABLE for x in lost) and len(lost) < 90, (code, said))
+    check("a stop answers what is under way", code == 0 and all(x == CODE.UNAVAILABLE for x in lost) and len(lost) < 20, (code, said))
 
 
 def models(work):

@@ -616,6 +616,10 @@ def binary_numbers(s, want):
         {"name": output, "parameters": {"classification": 0}}]).status == 400)
     check("one row needs no second dimension", tensor(s, "mlp", dict(one, shape=[2], parameters={"binary_data_size": 8}),
                                                       blob[:8]).json()["outputs"][0]["shape"] == [1, 4])
+    same = tensor(s, "mlp", one, blob, id="7", **wanted)
+    for how, more in (("unknown members", {"more": 1}), ("unknown parameters", {"parameters": {"binary_data_output": True, "x": 1}}),
+                      ("text beyond ASCII", {"more": "\u00e9"})):
+        check(f"{how} change no answer", tensor(s, "mlp", one, blob, **{"id": "7", **wanted, **more}).body == same.body)
     check("another output is refused", tensor(s, "mlp", one, blob, outputs=[{"name": "none"}]).status == 400)
     check("a small binary_data_size is refused", tensor(s, "mlp", dict(one, parameters={"binary_data_size": 12}), blob).status == 400)
     check("bytes that no tensor has are refused", tensor(s, "mlp", {"name": "input", "shape": [1, 2], "datatype": "FP32",

@@ -77,7 +77,6 @@ struct h2_conn {
     size_t earned; /* bytes that have not made a whole credit */
     size_t answered, resets;
     bool heard;  /* the client has spoken; before that nothing is said to it */
-    bool ending; /* GOAWAY was said */
     bool broken; /* nothing more of it is to be read */
 };
 
@@ -791,17 +790,6 @@ static void when_expired(struct conn *conn)
     flush(c);
 }
 
-/* No new streams; those that are there are still answered. */
-static void say_goaway(struct h2_conn *c)
-{
-    if (c->ending)
-        return;
-    c->ending = true;
-    nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,
-                          nghttp2_session_get_last_proc_stream_id(c->session), NGHTTP2_NO_ERROR,
-                          NULL, 0);
-}
-
 static void when_drain(struct conn *conn)
 {
     struct h2_conn *c = (struct h2_conn *)conn;
@@ -812,7 +800,8 @@ static void when_drain(struct conn *conn)
     read_on(c); /* what has already come */
     if (conn->dead || conn->lingering || conn->fd < 0)
         return;
-    say_goaway(c);
+    /* The client is to open no more streams; those on their way are still answered. */
+    nghttp2_submit_shutdown_notice(c->session);
     flush(c);
 }
 
@@ -827,7 +816,10 @@ static void when_stop(struct conn *conn)
         if (s->stage < WAITING)
             refuse(s, 503, "the server is ending");
     }
-    say_goaway(c);
+    /* Streams that come later are not looked at: the client may ask elsewhere. */
+    nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,
+                          nghttp2_session_get_last_proc_stream_id(c->session), NGHTTP2_NO_ERROR,
+                          NULL, 0);
     flush(c);
 }
 

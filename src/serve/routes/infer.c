@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ID_MAX = 256 }; /* bytes of an id that comes back */
+
 /* ---- a request ---- */
 
 /* What is behind the JSON. */
@@ -118,6 +120,12 @@ static shoal_status read_outputs(struct request *q, const struct tree *t)
     return st;
 }
 
+static shoal_status keep_id(struct request *q, const char *id)
+{
+    q->tensor_id = strdup(id);
+    return q->tensor_id ? SHOAL_OK : shoal_fail(SHOAL_ENOMEM, "id: no memory for it");
+}
+
 static shoal_status read_tree(struct request *q, const struct tree *t, const struct blob *b)
 {
     const struct tree *inputs = tree_get(t, "inputs"), *id = tree_get(t, "id");
@@ -128,12 +136,10 @@ static shoal_status read_tree(struct request *q, const struct tree *t, const str
     q->shape = SHAPE_TENSOR;
     if (n == 0 || n > INPUTS_MAX || tree_kind(tree_at(inputs, 0)) != TREE_OBJECT)
         return shoal_fail(SHOAL_EINVAL, "inputs: found %zu, want a list of one tensor", n);
-    if (tree_kind(id) == TREE_TEXT && tree_len(id) <= 256) {
-        q->tensor_id = strdup(tree_text(id));
-        if (!q->tensor_id)
-            return shoal_fail(SHOAL_ENOMEM, "id: no memory for it");
-    }
-    st = read_outputs(q, t);
+    st =
+        tree_kind(id) == TREE_TEXT && tree_len(id) <= ID_MAX ? keep_id(q, tree_text(id)) : SHOAL_OK;
+    if (st == SHOAL_OK)
+        st = read_outputs(q, t);
     if (st != SHOAL_OK)
         return st;
     return n == 1 ? read_inputs(q, t, *b, &in, 1) : read_many(q, t, b, n);
@@ -158,13 +164,43 @@ static shoal_status json_length(const struct request *q, size_t *out)
     return SHOAL_OK;
 }
 
+/* As read_tree does it. */
+static shoal_status read_head(struct request *q, struct infer_head *h, const struct blob *b)
+{
+    shoal_status st = SHOAL_OK;
+
+    q->shape = SHAPE_TENSOR;
+    if (h->id && strlen(h->id) <= ID_MAX)
+        st = keep_id(q, h->id);
+    for (size_t i = 0; i < OUTPUTS_MAX; i++)
+        q->wanted[i].binary = h->binary;
+    for (size_t i = 0; i < h->noutputs && st == SHOAL_OK; i++) {
+        struct wanted *wanted = NULL;
+
+        st = tensor_want(q, h->outputs[i].name, &wanted);
+        if (st == SHOAL_OK && h->outputs[i].said)
+            wanted->binary = h->outputs[i].binary;
+    }
+    if (st != SHOAL_OK)
+        return st;
+    if (h->input.len != b->len)
+        return shoal_fail(SHOAL_EINVAL,
+                          "binary_data_size: found %zu, behind the JSON are %zu bytes",
+                          h->input.len, b->len);
+    h->input.raw = b->at;
+    return tensor_read(q, &h->input, 1);
+}
+
 shoal_status infer_read(struct request *q)
 {
     const char *body = q->body.at ? q->body.at : "";
+    struct infer_head h;
     struct tree *t = NULL;
     size_t cost = 0, json = 0;
     shoal_status st = json_length(q, &json);
 
+    if (st == SHOAL_OK && q->json_length && json < sizeof h.text && infer_scan(&h, body, json))
+        return read_head(q, &h, &(struct blob){body + json, q->body.len - json});
     if (st == SHOAL_OK)
         st = request_parse(q, &t, body, json, &cost);
     if (st == SHOAL_OK)

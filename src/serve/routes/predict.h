@@ -72,6 +72,26 @@ void tensor_put(const struct request *q, const struct tensor_output *t, struct w
 
 /* ---- infer.c ---- */
 
+/* Of an output: its name, and whether it is to be bytes, if that is said. */
+struct infer_wish {
+    const char *name;
+    bool said, binary;
+};
+
+/* The JSON before the one binary tensor of a request, when it says no more than this. */
+struct infer_head {
+    const char *id; /* or NULL */
+    struct tensor_input input;
+    bool sized;  /* input.len is its binary_data_size */
+    bool binary; /* binary_data_output */
+    struct infer_wish outputs[OUTPUTS_MAX];
+    size_t noutputs;
+    char text[1024]; /* of its strings */
+};
+
+/* infer_scan.c; false: it is anything else, or no JSON at all. */
+bool infer_scan(struct infer_head *h, const char *at, size_t len);
+
 /* The body of an "infer". */
 shoal_status infer_read(struct request *q);
 /* The answer: JSON, or JSON with the numbers as bytes behind it. */
