@@ -563,6 +563,8 @@ def main():
         encrypted(work)
         stopped(work)
     finally:
+        for server in Server.started:  # also when this program fails itself
+            server.process.kill()
         shutil.rmtree(work)
     return harness.finish()
 
