@@ -10,10 +10,13 @@
   mlp       POST /predictions, [x, y] in, class probabilities of a 2-64-4 perceptron out, beside
             aiohttp + torch with the same model, taking turns, where those are installed
   alone     the same with one client: what a request costs one who waits for it
+  infer     the same by POST /v2/models/mlp/infer: 64 inputs a request as JSON, and as bytes
+  gRPC      ModelInfer of one input to the same mlp, a message of bytes, by h2load (nghttp2-client), where that is
+            installed and the program speaks it: 16 connections of 8 requests at once
   vgg       PUT of PNG pictures of 32 x 32 to a vgg-11, 128 clients, beside `shoal predict` of the same
             files, taking turns; its rate is that of 1,536 more files
 
-Needs wrk (Debian; scripts/setup.sh bench) on the same machine; server and load share its cores. The
+Needs wrk and h2load (Debian; scripts/setup.sh bench) on the same machine; server and load share its cores. The
 best of the repeats counts. Results go to bench/results/serve.json.
 
 --against compares with another build, or program: both serve the same files, ping, mlp, similar and
@@ -141,6 +144,44 @@ def post(body):
     return f'wrk.method="POST"\nwrk.headers["Content-Type"]="application/json"\nwrk.body={json.dumps(body)}\n'
 
 
+def post_bytes(head, data):
+    """Tensors behind the JSON."""
+    body = ''.join(f'\\{byte:03}' for byte in head.encode() + data)
+    return (f'wrk.method="POST"\nwrk.headers["Inference-Header-Content-Length"]="{len(head)}"\n'
+            f'wrk.body="{body}"\n')
+
+
+ROWS = 64
+NUMBERS = [0.5 - i / 100 for i in range(2 * ROWS)]
+BLOB = struct.pack(f'<{2 * ROWS}f', *NUMBERS)
+INFER = json.dumps({'inputs': [{'name': 'input', 'shape': [ROWS, 2], 'datatype': 'FP32', 'data': NUMBERS}]})
+INFER_BYTES = json.dumps({'inputs': [{'name': 'input', 'shape': [ROWS, 2], 'datatype': 'FP32',
+                                     'parameters': {'binary_data_size': len(BLOB)}}],
+                          'parameters': {'binary_data_output': True}})
+
+
+def message():
+    """A ModelInferRequest behind its prefix."""
+    def part(number, data):
+        return bytes([number << 3 | 2, len(data)]) + data
+
+    tensor = part(1, b'input') + part(2, b'FP32') + part(3, bytes([1, 2]))
+    whole = part(1, b'mlp') + part(5, tensor) + part(7, struct.pack('<2f', 0.5, -0.25))
+    return b'\0' + struct.pack('>I', len(whole)) + whole
+
+
+def load_grpc(program, port, seconds, work):
+    with open(os.path.join(work, 'message'), 'wb') as f:
+        f.write(message())
+    before = program.cpu()
+    said = subprocess.check_output(
+        ['h2load', '-t1', '-c16', '-m8', f'-D{seconds}', '-d', os.path.join(work, 'message'), '-H', 'content-type: application/grpc',
+         '-H', 'te: trailers', f'http://127.0.0.1:{port}/inference.GRPCInferenceService/ModelInfer'], text=True)
+    done, failed = (int(re.search(rf'(\d+) {word}', said)[1]) for word in ('succeeded', 'failed'))
+    return {'per_second': done / seconds, 'p50_ms': None, 'p99_ms': None,
+            'cpu_us': 1e6 * (program.cpu() - before) / max(1, done), 'requests': done, 'failed': failed}
+
+
 SIMILAR = 'request = function() return wrk.format("GET", "/models/words/similar?k=10&word=w" .. math.random(0, 69999)) end\n'
 
 
@@ -177,9 +218,9 @@ def prepare(shoal, work):
     return ['words=words.shoal', 'mlp=mlp.shoal', 'vgg=vgg.shoal'], paths
 
 
-def serve(shoal, models, port, work):
+def serve(shoal, models, port, work, grpc=None):
     return Program([shoal, 'serve', *models, '-q', '--inference-address', f'127.0.0.1:{port}', '--management-address', 'none',
-                    '--metrics-address', 'none'], port, work)
+                    '--metrics-address', 'none', *(['--grpc-address', f'127.0.0.1:{grpc}'] if grpc else [])], port, work)
 
 
 def runs_of(clients, work):
@@ -189,6 +230,8 @@ def runs_of(clients, work):
             'similar': ('/', SIMILAR, clients), 'similar alone': ('/', SIMILAR, 1),
             'mlp': ('/predictions/mlp', post('[0.5,-0.25]'), clients),
             'mlp alone': ('/predictions/mlp', post('[0.5,-0.25]'), 1),
+            'infer': ('/v2/models/mlp/infer', post(INFER), clients),
+            'infer bytes': ('/v2/models/mlp/infer', post_bytes(INFER_BYTES, BLOB), clients),
             'vgg': ('/', VGG % os.path.join(work, 'list'), 128)}
 
 
@@ -225,10 +268,17 @@ def compare(args, work):
     save('serve_against.json', best)
 
 
+def has_grpc(shoal):
+    """Whether it was built with it."""
+    with open(shoal, 'rb') as f:
+        return b'nghttp2_session' in f.read()
+
+
 def measure(args, work):
     shoal, results = program(args.build), {}
     models, paths = prepare(shoal, work)
-    server, torch = serve(shoal, models, args.port, work), None
+    grpc = args.port + 2 if shutil.which('h2load') and has_grpc(shoal) else None
+    server, torch = serve(shoal, models, args.port, work, grpc), None
     if has_modules('aiohttp', 'torch'):
         with open(os.path.join(work, 'baseline.py'), 'w') as f:
             f.write(TORCH)
@@ -239,6 +289,8 @@ def measure(args, work):
     for _ in range(args.repeat):
         for name, (path, script, clients) in runs_of(args.clients, work).items():
             keep_best(results, name, load(server, path, script, clients, args.seconds, work))
+        if grpc:
+            keep_best(results, 'gRPC', load_grpc(server, grpc, args.seconds, work))
         results['predict_per_second'] = max(results.get('predict_per_second', 0), predict_rate(shoal, work, paths))
         if torch:
             keep_best(results, 'torch', load(torch, '/predictions/mlp', post('[0.5,-0.25]'), args.clients, args.seconds, work))
@@ -249,7 +301,8 @@ def measure(args, work):
     print(f'{"":16}{"per second":>12}{"p50 ms":>10}{"p99 ms":>10}{"CPU us":>10}{"failed":>8}')
     for name, got in results.items():
         if isinstance(got, dict):
-            print(f'{name:16}{got["per_second"]:12,.0f}{got["p50_ms"]:10.3f}{got["p99_ms"]:10.3f}'
+            p50, p99 = (f'{got[x]:10.3f}' if got[x] is not None else f'{"-":>10}' for x in ('p50_ms', 'p99_ms'))
+            print(f'{name:16}{got["per_second"]:12,.0f}{p50}{p99}'
                   f'{got["cpu_us"]:10.1f}{got["failed"]:8}')
     print(f'shoal predict of the pictures{results["predict_per_second"]:11,.0f}')
     if torch:

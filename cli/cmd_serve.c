@@ -39,14 +39,14 @@ static void say_lines(void *user, const char *lines)
 
 static void report(struct console *c, const shoal_server *s, const struct shoal_serve_opts *o)
 {
-    static const char *const names[] = {"inference", "management", "metrics"};
-    const char *scheme = o->tls_cert ? "https" : "http";
+    static const char *const names[] = {"inference", "management", "metrics", "gRPC"};
+    const char *http = o->tls_cert ? "https" : "http", *grpc = o->tls_cert ? "grpcs" : "grpc";
 
-    for (int i = SHOAL_INFERENCE; i <= SHOAL_METRICS; i++) {
+    for (int i = SHOAL_INFERENCE; i <= SHOAL_GRPC; i++) {
         const char *address = shoal_serve_address(s, (enum shoal_listener)i);
         char text[128];
 
-        snprintf(text, sizeof text, "%s://%s", scheme, address);
+        snprintf(text, sizeof text, "%s://%s", i == SHOAL_GRPC ? grpc : http, address);
         if (*address)
             console_row(c, names[i], text, NULL);
     }
@@ -145,6 +145,8 @@ static const struct shoal_option address_opts[] = {
      .help = "where models are managed; may be the same"},
     {"metrics-address", .type = SHOAL_TYPE_TEXT, ON(serve.metrics), .arg = "HOST:PORT",
      .help = "where Prometheus asks; may be the same"},
+    {"grpc-address", .type = SHOAL_TYPE_TEXT, ON(serve.grpc), .arg = "HOST:PORT",
+     .help = "where gRPC is spoken, as Triton's and KServe's clients do; nowhere by itself"},
     {0},
 };
 

@@ -16,11 +16,12 @@ build  libjansson-dev libdnnl-dev libedit-dev libopenmpi-dev
 build  libjpeg62-turbo-dev libpng-dev libcairo2-dev
 build  libgnutls28-dev
 build  libhnswlib-dev
+build  libnghttp2-dev libprotobuf-c-dev protobuf-c-compiler
 test   gzip zstd bzip2 xz-utils curl python3 openmpi-bin libmpich-dev mpich iproute2 locales
-test   python3-yaml python3-jsonschema
+test   python3-yaml python3-jsonschema python3-grpcio
 test   python3-numpy python3-scipy python3-sklearn python3-pytest python3-setuptools python3-wheel python3-venv
 fuzz   clang libclang-rt-14-dev
-bench  zstd time python3 wrk python3-sklearn python3-gensim liblinear-tools dataset-fashion-mnist
+bench  zstd time python3 wrk nghttp2-client python3-sklearn python3-gensim liblinear-tools dataset-fashion-mnist
 simulate libsimgrid-dev
 lint   clang-format clang-tidy
 '

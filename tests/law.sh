@@ -62,6 +62,9 @@ memory         eval/hnsw.cc
 mutex          eval/hnsw.cc
 new            eval/hnsw.cc
 vector         eval/hnsw.cc
+nghttp2/       serve/http/h2.c
+inference.pb-c.h serve/routes/grpc.c
+protobuf-c/    serve/routes/grpc.c
 editline/      cli/prompt.c
 '
 

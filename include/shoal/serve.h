@@ -15,7 +15,7 @@ extern "C" {
 
 typedef struct shoal_server shoal_server;
 
-enum shoal_listener { SHOAL_INFERENCE, SHOAL_MANAGEMENT, SHOAL_METRICS };
+enum shoal_listener { SHOAL_INFERENCE, SHOAL_MANAGEMENT, SHOAL_METRICS, SHOAL_GRPC };
 
 /* A line for each answer. */
 enum shoal_access { SHOAL_ACCESS_OFF, SHOAL_ACCESS_TEXT, SHOAL_ACCESS_JSON };
@@ -24,6 +24,8 @@ struct shoal_serve_opts {
     /* "127.0.0.1:8080", "[::1]:8080" or "http://...": equal ones share a listener; port
      * 0: any free one; "none": not there. */
     const char *inference, *management, *metrics;
+    const char *grpc; /* the Open Inference Protocol over gRPC, with a listener of its own; NULL:
+                       * not there */
 
     const char *const *models; /* [nmodels] "[NAME[:VERSION]=]FILE", served from the start */
     size_t nmodels;

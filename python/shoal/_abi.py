@@ -119,6 +119,7 @@ SHOAL_LIMIT_SHORT = 12
 SHOAL_INFERENCE = 0
 SHOAL_MANAGEMENT = 1
 SHOAL_METRICS = 2
+SHOAL_GRPC = 3
 SHOAL_ACCESS_OFF = 0
 SHOAL_ACCESS_TEXT = 1
 SHOAL_ACCESS_JSON = 2
@@ -952,6 +953,7 @@ class shoal_serve_opts(Structure):
         ("inference", c_char_p),
         ("management", c_char_p),
         ("metrics", c_char_p),
+        ("grpc", c_char_p),
         ("models", POINTER(c_char_p)),
         ("nmodels", c_size_t),
         ("model_store", c_char_p),

@@ -20,13 +20,15 @@ class _Handle(_c.Handle):
 
 
 class Server:
-    """A running server: `url` is where it answers, `models` how many it serves."""
+    """A running server: `url` is where it answers, `models` how many it serves; `grpc_address` is the host and port of
+    gRPC, or None."""
 
     def __init__(self, handle: _Handle, folder: Any) -> None:
         self._handle, self._folder = handle, folder
         self.url = self._url(_abi.SHOAL_INFERENCE)
         self.management_url = self._url(_abi.SHOAL_MANAGEMENT)
         self.metrics_url = self._url(_abi.SHOAL_METRICS)
+        self.grpc_address = _c.text(_c.lib.shoal_serve_address(handle.pointer, _abi.SHOAL_GRPC)) or None
 
     def _url(self, which: int) -> Optional[str]:
         address = _c.text(_c.lib.shoal_serve_address(self._handle.pointer, which))
@@ -101,7 +103,8 @@ def serve(models: Union[Served, Iterable[Served], Mapping[str, Served]], port: i
 
     `models` is a path, a list of paths, or a dict of paths by name; models of this package (estimators,
     shoal.Model, KeyedVectors, Word2Vec) are taken too. `options` are fields of `struct shoal_serve_opts`, such
-    as `batch_size` and `max_body`; `management` and `metrics` are addresses, and not there by default.
+    as `batch_size` and `max_body`; `management`, `metrics` and `grpc` are addresses, and not there by
+    default.
 
     >>> import json, urllib.request, numpy as np, shoal
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0]] * 20)

@@ -1,5 +1,6 @@
 """Models are served from within Python, and the server ends when it should."""
 import json
+import socket
 import subprocess
 import sys
 import os
@@ -94,3 +95,17 @@ def test_a_server_that_was_forgotten_ends_with_the_interpreter(model, tmp_path):
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60,
                           env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(shoal.__file__))})
     assert said.returncode == 0 and said.stdout.startswith("http://") and said.stderr == ""
+
+
+def test_grpc_has_an_address_of_its_own(model):
+    with shoal.serve({"clicks": model}) as server:
+        assert server.grpc_address is None
+    try:
+        server = shoal.serve({"clicks": model}, grpc="127.0.0.1:0")
+    except ValueError as error:
+        pytest.skip(str(error))  # built without it
+    with server:
+        host, port = server.grpc_address.rsplit(":", 1)
+        with socket.create_connection((host, int(port)), timeout=20) as client:
+            client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+            assert client.recv(9)[3] == 4  # a frame of SETTINGS

@@ -21,6 +21,7 @@ static const struct key {
     {"inference_address", TEXT, AT(inference)},
     {"management_address", TEXT, AT(management)},
     {"metrics_address", TEXT, AT(metrics)},
+    {"grpc_address", TEXT, AT(grpc)},
     {"model_store", TEXT, AT(model_store)},
     {"load_models", ALL, AT(load_all)},
     {"models_dir", TEXT, AT(models_dir)},

@@ -41,6 +41,19 @@ struct answer {
 /* How the answer of a model is wrapped. */
 enum shape { SHAPE_ONE, SHAPE_LIST, SHAPE_PREDICTIONS, SHAPE_TENSOR, SHAPE_EMBEDDINGS };
 
+/* One of the tensors that are answered. */
+struct wanted {
+    bool named;       /* it is asked for by name */
+    bool binary;      /* as bytes behind the JSON */
+    unsigned classes; /* so many of the largest instead of all, as "0.9:3:cat"; 0: all */
+};
+
+/* How tensors come and go where that is not JSON. */
+struct wire {
+    shoal_status (*read)(struct request *q);
+    void (*write)(struct request *q, struct writer *w);
+};
+
 struct request {
     struct shoal_server *server;
     unsigned roles; /* of the listener */
@@ -84,7 +97,11 @@ struct request {
     const char *verb; /* "predict", one of the kind's own, or "infer" */
     enum shape shape;
     char *tensor_id; /* to be given back; or NULL */
-    bool binary;     /* the tensor of the answer is to be bytes, embeddings base64 */
+    bool binary;     /* embeddings of the answer are base64 */
+    struct wanted wanted[OUTPUTS_MAX];
+    bool some_wanted;         /* those that are named, not all */
+    const struct wire *wire;  /* NULL: JSON; else errors are plain text too */
+    double expires;           /* clock_now() from which on the client waits no more; 0: unsaid */
     struct job job;
     _Alignas(max_align_t) char sample[SAMPLE_MAX]; /* of a job with one */
 };
@@ -117,6 +134,9 @@ enum route answer_not_allowed(struct request *q, const char *allow);
 /* {"status":"..."} */
 void answer_status(struct request *q, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Of an answer that is done: charged while it waits to be read, or one that says that it cannot
+ * be. */
+void answer_charge(struct request *q);
 void answer_registry_failure(struct request *q, shoal_status st, enum registry_error why);
 
 /* ---- predict.c: asking models ---- */
@@ -128,6 +148,21 @@ enum route predict_begin(struct request *q, const char *verb);
 
 /* ---- manage.c, open_inference.c, describe.c: the other routes ---- */
 
+/* /v2/repository: which models there are, loading and unloading them. */
+enum route route_repository(struct request *q);
+/* May this client ask so often, and has it said who it is? False: the answer says why. */
+bool request_admit_client(struct request *q);
+bool request_admit_token(struct request *q, unsigned role);
+/* Whether all that should be served is, and the server is not about to end; the same of one. */
+bool lease_is_ready(const struct shoal_server *s, const struct lease *l);
+/* What Triton's clients are told that this server does besides; ends with NULL. */
+extern const char *const oip_extensions[];
+/* What a version has done so far. */
+struct model_stats {
+    uint64_t inferences, executions, successes, failures;
+    uint64_t all_ns, queue_ns, input_ns, infer_ns, output_ns;
+};
+struct model_stats model_stats_of(const struct version *v);
 enum route route_manage(struct request *q);           /* /models... */
 enum route route_oip(struct request *q);              /* /v1, /v2 */
 enum route route_openai(struct request *q);           /* /v1/embeddings, /v1/models */

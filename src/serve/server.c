@@ -143,12 +143,35 @@ static bool is_none(const char *address)
     return !address || !*address || strcmp(address, "none") == 0;
 }
 
+/* Models are managed over gRPC too, for those who can reach management itself. */
+static void grpc_listener(struct shoal_server *s)
+{
+    size_t grpc = s->which[SHOAL_GRPC], manage = s->which[SHOAL_MANAGEMENT];
+
+    if (grpc == LISTENERS)
+        return;
+    s->listeners[grpc].grpc = true;
+    if (manage < LISTENERS && (s->listeners[grpc].loopback || !s->listeners[manage].loopback))
+        s->listeners[grpc].roles |= ROLE_MANAGEMENT;
+}
+
+#ifndef SHOAL_WITH_GRPC
+shoal_status h2_start(struct listener *l, struct shoal_server *s)
+{
+    (void)l;
+    (void)s;
+    return shoal_fail(SHOAL_EINVAL, "serve: --grpc-address is given, want a build with nghttp2 and "
+                                    "protobuf-c");
+}
+#endif
+
 static shoal_status open_listeners(struct shoal_server *s, const struct shoal_serve_opts *o)
 {
-    const char *const texts[LISTENERS] = {o->inference, o->management, o->metrics};
+    const char *const texts[LISTENERS] = {o->inference, o->management, o->metrics, o->grpc};
     static const char *const options[LISTENERS] = {"--inference-address", "--management-address",
-                                                   "--metrics-address"};
-    static const unsigned roles[LISTENERS] = {ROLE_INFERENCE, ROLE_MANAGEMENT, ROLE_METRICS};
+                                                   "--metrics-address", "--grpc-address"};
+    static const unsigned roles[LISTENERS] = {ROLE_INFERENCE, ROLE_MANAGEMENT, ROLE_METRICS,
+                                              ROLE_INFERENCE};
     shoal_status st = SHOAL_OK;
 
     for (size_t i = 0; i < LISTENERS && st == SHOAL_OK; i++) {
@@ -157,7 +180,7 @@ static shoal_status open_listeners(struct shoal_server *s, const struct shoal_se
         s->which[i] = LISTENERS;
         if (is_none(texts[i]))
             continue;
-        while (same < i && (s->which[same] == LISTENERS || strcmp(texts[same], texts[i]) != 0))
+        while (same < i && (i == SHOAL_GRPC || s->which[same] == LISTENERS || strcmp(texts[same], texts[i]) != 0))
             same++;
         s->which[i] = same < i ? s->which[same] : s->nlisteners;
         if (same == i)
@@ -166,6 +189,8 @@ static shoal_status open_listeners(struct shoal_server *s, const struct shoal_se
     }
     if (st == SHOAL_OK && s->nlisteners == 0)
         st = shoal_fail(SHOAL_EINVAL, "serve: found no address, want one at least");
+    if (st == SHOAL_OK)
+        grpc_listener(s);
     s->local = true;
     for (size_t i = 0; i < s->nlisteners; i++)
         s->local = s->local && s->listeners[i].loopback;
@@ -354,7 +379,8 @@ static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts 
     raise_files(s);
     /* Probes are answered while models are opened, which may take long. */
     for (size_t i = 0; i < s->nlisteners && st == SHOAL_OK; i++)
-        st = http_start(&s->listeners[i], s, &routes);
+        st = s->listeners[i].grpc ? h2_start(&s->listeners[i], s)
+                                  : http_start(&s->listeners[i], s, &routes);
     if (st == SHOAL_OK)
         st = open_models(s, o);
     if (st == SHOAL_OK)

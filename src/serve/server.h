@@ -5,7 +5,7 @@
 #include "serve/access.h"
 #include "serve/readers.h"
 
-enum { LISTENERS = 3 };
+enum { LISTENERS = 4 };
 
 struct http_handler;
 struct loops; /* loop.h */
@@ -15,6 +15,7 @@ struct listener {
     unsigned roles;
     char address[80]; /* as bound */
     bool loopback;
+    bool grpc; /* it speaks that, over HTTP/2, and else HTTP/1.1 */
     int fd; /* -1 from http_start on */
     struct shoal_server *server;
     const struct http_handler *handler;
@@ -75,6 +76,12 @@ struct http_handler {
 /* Answers clients from now on, by l->loops. Takes the listener's socket, also upon failure. */
 shoal_status http_start(struct listener *l, struct shoal_server *s,
                         const struct http_handler *handler);
+
+/* ---- h2.c ---- */
+
+/* The same for gRPC, by grpc_routes. */
+shoal_status h2_start(struct listener *l, struct shoal_server *s);
+extern const struct http_handler grpc_routes; /* grpc.c */
 
 /* ---- listen.c ---- */
 

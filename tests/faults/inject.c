@@ -9,6 +9,9 @@
 #include <locale.h>
 #include <lzma.h>
 #include <netdb.h>
+#ifdef SHOAL_WITH_GRPC
+#include <nghttp2/nghttp2.h>
+#endif
 #include <png.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -183,6 +186,30 @@ WRAP(INJECT_ALLOC, ENOMEM, BZ_MEM_ERROR, int, BZ2_bzDecompressInit,
      (bz_stream *z, int verbosity, int small), (z, verbosity, small))
 WRAP(INJECT_ALLOC, ENOMEM, LZMA_MEM_ERROR, lzma_ret, lzma_stream_decoder,
      (lzma_stream *z, uint64_t memory, uint32_t flags), (z, memory, flags))
+#ifdef SHOAL_WITH_GRPC
+WRAP(INJECT_ALLOC, ENOMEM, NGHTTP2_ERR_NOMEM, int, nghttp2_session_callbacks_new,
+     (nghttp2_session_callbacks **out), (out))
+WRAP(INJECT_ALLOC, ENOMEM, NGHTTP2_ERR_NOMEM, int, nghttp2_option_new, (nghttp2_option **out),
+     (out))
+WRAP(INJECT_ALLOC, ENOMEM, NGHTTP2_ERR_NOMEM, int, nghttp2_session_server_new2,
+     (nghttp2_session **out, const nghttp2_session_callbacks *callbacks, void *user,
+      const nghttp2_option *option),
+     (out, callbacks, user, option))
+WRAP(INJECT_ALLOC, ENOMEM, NGHTTP2_ERR_NOMEM, int, nghttp2_submit_settings,
+     (nghttp2_session *session, uint8_t flags, const nghttp2_settings_entry *entries, size_t n),
+     (session, flags, entries, n))
+WRAP(INJECT_ALLOC, ENOMEM, NGHTTP2_ERR_NOMEM, int, nghttp2_submit_response,
+     (nghttp2_session *session, int32_t stream, const nghttp2_nv *fields, size_t n,
+      const nghttp2_data_provider *data),
+     (session, stream, fields, n, data))
+WRAP(INJECT_ALLOC, ENOMEM, NGHTTP2_ERR_NOMEM, int, nghttp2_submit_trailer,
+     (nghttp2_session *session, int32_t stream, const nghttp2_nv *fields, size_t n),
+     (session, stream, fields, n))
+WRAP(INJECT_ALLOC, ENOMEM, NGHTTP2_ERR_NOMEM, ssize_t, nghttp2_session_mem_send,
+     (nghttp2_session *session, const uint8_t **out), (session, out))
+WRAP(INJECT_ALLOC, ENOMEM, NGHTTP2_ERR_NOMEM, ssize_t, nghttp2_session_mem_recv,
+     (nghttp2_session *session, const uint8_t *at, size_t len), (session, at, len))
+#endif
 MEMORY(json_t *, json_array, (void), ())
 MEMORY(json_t *, json_object, (void), ())
 MEMORY(json_t *, json_integer, (json_int_t n), (n))

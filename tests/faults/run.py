@@ -30,6 +30,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -504,6 +505,10 @@ SERVE = Scenario(
     "vgg=../stage/vgg.shoal next=../stage/next.shoal --class-index vgg=../stage/names.txt --model-store store --no-sandbox --threads 1 "
     "--reload-every 0.05 --log json --log-file access.log --limits words:max_requests=9 --inference-address 127.0.0.1:0 --management-address 127.0.0.2:0 "
     "--metrics-address 127.0.0.3:0", most=4)
+GRPC = Scenario(
+    "grpc",
+    "serve words=../stage/vectors.shoal mlp=../stage/mlp.shoal --model-store store --no-sandbox --threads 1 --reload-every 60 "
+    "--inference-address 127.0.0.1:0 --management-address 127.0.0.2:0 --metrics-address none --grpc-address 127.0.0.1:0", most=4)
 HIDDEN = 2  # seconds to wait for addresses that a failing write may have swallowed
 JSON = {"Content-Type": "application/json"}
 
@@ -552,7 +557,7 @@ class Serving(Bench):
         began = time.monotonic()
         while True:
             shown = read(self.program.shown).decode()
-            found = dict(re.findall(r"^(\w+) +http://(\S+)$", shown, re.MULTILINE))
+            found = dict(re.findall(r"^(\w+) +\w+://(\S+)$", shown, re.MULTILINE))
             if re.search("^models ", shown, re.MULTILINE) or self.program.ended(0.01):
                 return found
             if self.fault[0] in ("write", "alloc") and time.monotonic() - began > HIDDEN:
@@ -690,7 +695,88 @@ class Watching(Serving):
         return [x for x in super().complaints(out) if not re.match(r"\d{4}-\d\d-\d\dT\S+Z ", x)]
 
 
+def framed(kind, flags, payload):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", 1) + payload
+
+
+def part(number, data):
+    """A field of a message, below 128 bytes."""
+    return bytes([number << 3 | 2, len(data)]) + data
+
+
+TENSOR = part(1, b"x") + part(2, b"FP32") + part(3, bytes([1, 2]))
+WORD = part(1, b"words") + part(2, b"BYTES") + part(3, bytes([1]))
+SERVICE = "/inference.GRPCInferenceService/"
+GRPC_REQUESTS = [
+    ("gRPC", "POST", SERVICE + "ServerLive", b"", {}, True),
+    ("gRPC", "POST", SERVICE + "ModelMetadata", part(1, b"mlp"), {}, True),
+    ("gRPC", "POST", SERVICE + "ModelInfer", part(1, b"mlp") + part(5, TENSOR) + part(7, bytes(8)), {}, True),
+    ("gRPC", "POST", SERVICE + "ModelInfer", part(1, b"mlp") + part(3, b"7") + part(5, TENSOR + part(5, part(6, bytes(8)))), {}, True),
+    ("gRPC", "POST", SERVICE + "ModelInfer", part(1, b"words") + part(5, WORD) + part(7, b"\3\0\0\0the")
+     + part(4, part(1, b"k") + part(2, b"\x10\2")), {}, True),
+    ("gRPC", "POST", SERVICE + "ModelInfer", part(1, b"words") + part(5, WORD) + part(7, b"\5\0\0\0theee"), {}, True),
+    ("gRPC", "POST", SERVICE + "RepositoryIndex", b"", {}, False),
+    ("gRPC", "POST", SERVICE + "RepositoryModelLoad", part(2, b"more"), {}, False),
+    ("gRPC", "POST", SERVICE + "RepositoryModelUnload", part(2, b"more"), {}, False),
+    ("gRPC", "POST", SERVICE + "ModelStatistics", b"", {}, False),
+    ("management", "POST", "/v2/repository/models/more/load", b"", {}, False),
+    ("management", "POST", "/v2/repository/index", b"", {}, False),
+    ("management", "POST", "/v2/repository/models/more/unload", b"", {}, False),
+]
+
+
+class GrpcServing(Serving):
+    """The same over gRPC: a connection of HTTP/2 for each request, its frames made by hand."""
+
+    requests = GRPC_REQUESTS
+
+    def ask(self, where, method, path, body, headers):
+        if where != "gRPC":
+            return super().ask(where, method, path, body, headers)
+        host, port = self.where[where].rsplit(":", 1)
+        fields = ((":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "x"), ("content-type", "application/grpc"))
+        head = b"".join(b"\0" + bytes([len(a)]) + a.encode() + bytes([len(b)]) + b.encode() for a, b in fields)
+        ask = (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]) + framed(1, 4, head)
+               + framed(0, 1, b"\0" + struct.pack(">I", len(body)) + body))
+        try:
+            with socket.create_connection((host, int(port)), timeout=self.patience) as s:
+                s.sendall(ask)
+                return self.answer_of(s)
+        except TimeoutError:
+            self.silence = f"never answered {path}"
+            return 0, b""
+        except OSError as e:
+            return 0, repr(e).encode()
+
+    @staticmethod
+    def answer_of(s):
+        """(200, message), or (400, a sentence that its fields have); 0: the stream or the connection ended."""
+        data, kept = b"", b""
+        while True:
+            while len(kept) < 9 or len(kept) < 9 + int.from_bytes(kept[:3], "big"):
+                more = s.recv(65536)
+                if not more:
+                    return 0, b"the connection ended"
+                kept += more
+            size = int.from_bytes(kept[:3], "big")
+            kind, flags, payload, kept = kept[3], kept[4], kept[9:9 + size], kept[9 + size:]
+            if kind == 0:
+                data += payload
+            if kind in (3, 7):
+                return 0, b"it was reset"
+            if kind == 1 and flags & 1:
+                return (200, data) if data else (400, b'"message":"said so"' if len(payload) > 40 else b"")
+
+
 # ---- All of them --------------------------------------------------------------------------------------
+
+
+KINDS = {"serve": Serving, "serve-models": Watching, "grpc": GrpcServing}
+
+
+def has_grpc(program):
+    """Whether it was built with it."""
+    return b"nghttp2_session_server_new2" in read(program)
 
 
 class Plan:
@@ -815,12 +901,13 @@ def run_all(args, root, tally):
     def work(scenario):
         program = idle.get()
         try:
-            bench = {SERVE: Serving, WATCH: Watching}.get(scenario, Bench)(program, scenario, stage)
+            bench = KINDS.get(scenario.name, Bench)(program, scenario, stage)
             try_scenario(bench, kind, plan, tally, placer(path))
         finally:
             idle.put(program)
 
-    chosen = [s for s in [SERVE, WATCH] + SCENARIOS if (not name or re.fullmatch(name, s.name))
+    served = [SERVE, WATCH, GRPC] if has_grpc(path) else [SERVE, WATCH]
+    chosen = [s for s in served + SCENARIOS if (not name or re.fullmatch(name, s.name))
               and (not s.needs or os.path.exists(os.path.join(stage, s.needs)))]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for done in [pool.submit(work, scenario) for scenario in chosen]:

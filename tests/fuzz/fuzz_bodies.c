@@ -5,6 +5,7 @@
 
 #include "serve/parse.h"
 #include "serve/models/registry.h"
+#include "serve/routes/predict.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,6 +75,39 @@ static void try_json(const char *body, size_t size)
     tree_free(t);
 }
 
+static void same_text(const struct tree *t, const char *text)
+{
+    require(!text || strcmp(tree_text(t), text) == 0);
+}
+
+/* The quick reader of what is before a binary tensor says what the tree says. */
+static void try_infer(const char *body, size_t size)
+{
+    struct infer_head h;
+    struct tree *t = NULL;
+    const struct tree *input, *shape;
+
+    if (!infer_scan(&h, body, size))
+        return;
+    require(tree_parse(&t, body, size) == SHOAL_OK);
+    require(tree_len(tree_get(t, "inputs")) == 1);
+    input = tree_at(tree_get(t, "inputs"), 0);
+    shape = tree_get(input, "shape");
+    same_text(tree_get(t, "id"), h.id);
+    same_text(tree_get(input, "name"), h.input.name);
+    same_text(tree_get(input, "datatype"), h.input.datatype);
+    require(tree_len(shape) == h.input.dims && h.input.dims <= DIMS_MAX);
+    for (size_t i = 0; i < h.input.dims; i++)
+        require(tree_number(tree_at(shape, i)) == (double)h.input.shape[i]);
+    require(tree_number(tree_get(tree_get(input, "parameters"), "binary_data_size")) ==
+            (double)h.input.len);
+    require(h.binary == tree_true(tree_get(tree_get(t, "parameters"), "binary_data_output")));
+    require(tree_len(tree_get(t, "outputs")) == h.noutputs);
+    for (size_t i = 0; i < h.noutputs; i++)
+        same_text(tree_get(tree_at(tree_get(t, "outputs"), i), "name"), h.outputs[i].name);
+    tree_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text;
@@ -83,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     try_addresses(text, data, size);
     try_multipart((const char *)data, size);
     try_json((const char *)data, size);
+    try_infer((const char *)data, size);
     fuzz_end();
     return 0;
 }

@@ -607,6 +607,19 @@ def binary_numbers(s, want):
         check(f"an answer is bytes where that is asked for {how}", out["shape"] == [2, 4] and "data" not in out
               and out["parameters"] == {"binary_data_size": 32} and a.headers["Content-Type"] == "application/octet-stream"
               and [round(x, 6) for x in struct.unpack("<8f", data)] == [round(x, 6) for x in sum(plain, [])], a)
+    a = tensor(s, "mlp", one, blob, outputs=[{"name": output, "parameters": {"classification": 2}}]).json()["outputs"][0]
+    best = sorted(range(4), key=lambda i: -plain[0][i])[:2]
+    check("the likeliest classes are asked for", a["datatype"] == "BYTES" and a["shape"] == [2, 2]
+          and [x.split(":")[1] for x in a["data"][:2]] == [str(i) for i in best]
+          and abs(float(a["data"][0].split(":")[0]) - plain[0][best[0]]) < 1e-5, a)
+    check("but not none of them", tensor(s, "mlp", one, blob, outputs=[
+        {"name": output, "parameters": {"classification": 0}}]).status == 400)
+    check("one row needs no second dimension", tensor(s, "mlp", dict(one, shape=[2], parameters={"binary_data_size": 8}),
+                                                      blob[:8]).json()["outputs"][0]["shape"] == [1, 4])
+    same = tensor(s, "mlp", one, blob, id="7", **wanted)
+    for how, more in (("unknown members", {"more": 1}), ("unknown parameters", {"parameters": {"binary_data_output": True, "x": 1}}),
+                      ("text beyond ASCII", {"more": "\u00e9"})):
+        check(f"{how} change no answer", tensor(s, "mlp", one, blob, **{"id": "7", **wanted, **more}).body == same.body)
     check("another output is refused", tensor(s, "mlp", one, blob, outputs=[{"name": "none"}]).status == 400)
     check("a small binary_data_size is refused", tensor(s, "mlp", dict(one, parameters={"binary_data_size": 12}), blob).status == 400)
     check("bytes that no tensor has are refused", tensor(s, "mlp", {"name": "input", "shape": [1, 2], "datatype": "FP32",
@@ -885,7 +898,10 @@ def next_words(work):
     check("vector=1 gives the predicted vector and the words nearest to it", b == c and len(b["vector"]) == 8
           and len(b["nearest"]) == 3 and all(-1.001 <= x <= 1.001 for x in b["nearest"].values()), (b, c))
     d = s.ask("POST", "/v2/models/next/infer?vector=1", json.dumps({"inputs": [
-        {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["the king of the"]}]})).json()["outputs"][0]
+        {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["the king of the"]}]})).json()["outputs"]
+    check("a tensor has words and scores apart", [x["name"] for x in d] == ["words", "probabilities", "vector"]
+          and d[0]["shape"] == d[1]["shape"] == [1, 10] and d[0]["data"][:3] == list(b["nearest"]), d)
+    d = d[2]
     check("and a tensor of it", d["datatype"] == "FP32" and d["shape"] == [1, 8] and d["data"] == b["vector"], d)
     indented(s, "/predictions/next", json.dumps({"text": "the king of the", "k": 3}))
     texts = [" ".join(("the", "king", "of", "a", "queen")[i % 5:]) for i in range(40)]
@@ -921,8 +937,12 @@ def text_classes(work):
     c = s.ask("POST", "/v1/models/bin:predict", json.dumps({"instances": texts})).json()["predictions"]
     check("and a file of fastText's the same", all(near(x, y) for x, y in zip(b, c)), (b, c))
     d = s.ask("POST", "/v2/models/news/infer", json.dumps({"inputs": [
-        {"name": "text", "datatype": "BYTES", "shape": [1], "data": [texts[0]]}]})).json()["outputs"][0]
-    check("the Open Inference Protocol takes texts", d["datatype"] == "BYTES" and json.loads(d["data"][0]) == a.json(), d)
+        {"name": "text", "datatype": "BYTES", "shape": [1, 1], "data": [[texts[0]]]}]})).json()["outputs"]
+    check("the Open Inference Protocol takes texts", d[0]["name"] == "labels" and d[0]["datatype"] == "BYTES"
+          and d[0]["shape"] == [1, 4] and dict(zip(d[0]["data"], d[1]["data"])) == a.json(), d)
+    d = s.ask("POST", "/v2/models/news/infer", json.dumps({"parameters": {"threshold": 0.5}, "outputs": [{"name": "labels"}],
+              "inputs": [{"name": "text", "datatype": "BYTES", "shape": [2], "data": texts[:2]}]})).json()["outputs"]
+    check("with parameters, and one output of the two", len(d) == 1 and d[0]["shape"] == [2, 1] and d[0]["data"] == said[:2], d)
     for bad in (b"{}", b"[]", b'{"text":5}', b'{"text":"a","k":0}', b'{"text":"a","threshold":2}'):
         check(f"{bad[:26]!r} is no text to classify", s.ask("POST", "/predictions/news", bad,
                                                           {"Content-Type": "application/json"}).status == 400)

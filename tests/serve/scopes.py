@@ -65,6 +65,8 @@ WITH = {
     "GET /v2/models/words/versions/1.0":            "TYTTT ----- ----- TYTTT",
     "GET /v2/models/words/versions/1.0/ready":      "TYTTT ----- ----- TYTTT",
     "POST /v2/models/words/infer":                  "TYTTT ----- ----- TYTTT",
+    "GET /v2/models/words/stats":                   "TYTTT ----- ----- TYTTT",
+    "GET /v2/models/stats":                         "TYTTT ----- ----- TYTTT",
     "GET /v2/health/live/more":                     "T-TTT ----- ----- T-TTT",
     "GET /stats":                                   "TYTTT ----- ----- TYTTT",
     "GET /nothing":                                 "T-TTT ----- ----- T-TTT",
@@ -82,6 +84,9 @@ WITH = {
     "DELETE /models/none":                          "----- TTYTT ----- TTYTT",
     "DELETE /models/none/1.0":                      "----- TTYTT ----- TTYTT",
     "OPTIONS /models/words":                        "----- TTYTT ----- TTYTT",
+    "POST /v2/repository/index":                    "----- TTYTT ----- TTYTT",
+    "POST /v2/repository/models/none/load":         "----- TTYTT ----- TTYTT",
+    "POST /v2/repository/models/none/unload":       "----- TTYTT ----- TTYTT",
     # metrics: management's token opens them too
     "GET /metrics":                                 "----- ----- TTYYT TTYYT",
     "GET /metrics?name[]=Requests2XX":              "----- ----- TTYYT TTYYT",

@@ -250,22 +250,6 @@ static void indent_answer(struct request *q)
     a->body = indented;
 }
 
-/* An answer is charged while it waits to be read; constant pages are there anyway. */
-static void charge_answer(struct exchange *e)
-{
-    struct request *q = &e->request;
-
-    if (q->answer.body.failed)
-        answer_no_memory(q);
-    if (q->answer.constant || q->answer.body.paid > 0 || /* charged as it was written */
-        request_charge(q, q->answer.body.out.len) == SHOAL_OK)
-        return;
-    bytes_fini(&q->answer.body.out);
-    answer_error(q, 503, "ServiceUnavailableException",
-                 "The answer is larger than the memory that is left for answers.");
-    q->answer.retry_after = 1;
-}
-
 static void respond(struct http_conn *c)
 {
     const struct listener *at = listener_of(c);
@@ -275,7 +259,7 @@ static void respond(struct http_conn *c)
 
     drop_body(e);
     indent_answer(q);
-    charge_answer(e);
+    answer_charge(q);
     e->last |= a->close || !e->reader.head.keep ||
                atomic_load_explicit(&at->server->draining, memory_order_relaxed);
     e->head_len = http1_answer(e->head, &(struct http1_answer){
@@ -679,6 +663,7 @@ shoal_status http_start(struct listener *l, struct shoal_server *s,
                            .max_per_client = s->http.max_per_client,
                            .timeout = s->http.timeout,
                            .tls = s->http.tls,
+                           .protocol = "http/1.1",
                            .busy = busy,
                            .codec = &codec,
                            .user = l,

@@ -454,7 +454,7 @@ static void conn_begin(struct conn *c)
     }
     if (ls->settings.tls) {
         c->shaking = true;
-        c->tls = tls_begin(ls->settings.tls, c->fd);
+        c->tls = tls_begin(ls->settings.tls, c->fd, ls->settings.protocol);
         if (!c->tls) {
             conn_close(c);
             return;

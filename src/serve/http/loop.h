@@ -88,6 +88,7 @@ struct loop_settings {
     unsigned threads, max_connections, max_per_client; /* 0 per client: no limit */
     double timeout;                                    /* seconds of CLOCK_CLIENT */
     struct tls *tls;                                   /* borrowed; or NULL */
+    const char *protocol; /* what it is called where TLS begins (ALPN) */
     const char *busy; /* what a client beyond the limit is told; nothing over TLS */
     const struct codec *codec;
     void *user;

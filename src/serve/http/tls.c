@@ -90,10 +90,10 @@ void tls_close(struct tls *t)
 
 /* ---- sessions ---- */
 
-struct tls_session *tls_begin(struct tls *t, int fd)
+struct tls_session *tls_begin(struct tls *t, int fd, const char *protocol)
 {
-    unsigned char http[] = "http/1.1";
-    const gnutls_datum_t protocol = {http, sizeof http - 1};
+    const gnutls_datum_t spoken = {(unsigned char *)(uintptr_t)protocol,
+                                   (unsigned)strlen(protocol)};
     struct tls_session *s = calloc(1, sizeof *s);
 
     if (!s)
@@ -104,7 +104,7 @@ struct tls_session *tls_begin(struct tls *t, int fd)
     }
     if (gnutls_priority_set(s->session, t->priority) < 0 ||
         gnutls_credentials_set(s->session, GNUTLS_CRD_CERTIFICATE, t->pair) < 0 ||
-        gnutls_alpn_set_protocols(s->session, &protocol, 1, 0) < 0) {
+        gnutls_alpn_set_protocols(s->session, &spoken, 1, 0) < 0) {
         tls_end(s);
         return NULL;
     }

@@ -17,8 +17,8 @@ struct tls_session;
 shoal_status tls_open(struct tls **out, const char *cert_path, const char *key_path);
 void tls_close(struct tls *t); /* accepts NULL */
 
-/* NULL: no memory. */
-struct tls_session *tls_begin(struct tls *t, int fd);
+/* `protocol` is what is spoken, as ALPN has it: "h2". NULL: no memory. */
+struct tls_session *tls_begin(struct tls *t, int fd, const char *protocol);
 /* Accepts NULL. What the client is still sent is one record, which says that it is all. */
 void tls_end(struct tls_session *s);
 

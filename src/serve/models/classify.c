@@ -32,11 +32,12 @@ static shoal_status classify_open(const void **out, const shoal_model *model)
 }
 
 static void classify_shapes(const void *model, struct tensor_shape *input,
-                            struct tensor_shape *output)
+                            struct tensor_shape *outputs)
 {
     (void)model;
     *input = (struct tensor_shape){"text", "BYTES", {-1}, 1};
-    *output = (struct tensor_shape){"labels", "BYTES", {-1}, 1};
+    outputs[0] = (struct tensor_shape){"labels", "BYTES", {-1, -1}, 2};
+    outputs[1] = (struct tensor_shape){"probabilities", "FP32", {-1, -1}, 2};
 }
 
 static shoal_status keep_text(struct request *q, struct class_sample *s, const char *text,
@@ -165,6 +166,16 @@ static const float *classify_embedding(const void *model, const void *sample, si
     return s->features > 0 ? s->vector : NULL;
 }
 
+static size_t classify_ranked(const void *model, const void *sample, size_t i, const char **name,
+                              float *score)
+{
+    const struct class_sample *s = sample;
+
+    *name = i < s->found ? shoal_classifier_label(model, s->guess[i].label) : "";
+    *score = i < s->found ? (float)s->guess[i].p : 0;
+    return s->found;
+}
+
 const struct servable_kind servable_classify = {
     .name = "classify",
     .list_key = "texts",
@@ -175,6 +186,7 @@ const struct servable_kind servable_classify = {
     .cheap = classify_cheap,
     .run = classify_run,
     .write = classify_write,
+    .ranked = classify_ranked,
     .forget = classify_forget,
     .embedding = classify_embedding,
 };

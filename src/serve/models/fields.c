@@ -1,7 +1,7 @@
 /* A row of a table as a request has it. */
 #include "serve/models/fields.h"
 
-#include "serve/parse.h"
+#include "serve/models/servable.h"
 
 #include <stdlib.h>
 
@@ -100,17 +100,44 @@ struct naming {
     const struct shoal_columns *c;
 };
 
+static shoal_status find_column(const struct shoal_columns *c, const char *name, size_t *column)
+{
+    *column = columns_find(c, name, strlen(name));
+    if (*column != SIZE_MAX)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EINVAL,
+                      "found no column '%.40s', want one of the %zu that the model learned from",
+                      name, c->n);
+}
+
 static shoal_status take_member(void *ctx, const char *key, const struct tree *value)
 {
     struct naming *n = ctx;
-    size_t column = columns_find(n->c, key, strlen(key));
+    size_t column;
+    shoal_status st = find_column(n->c, key, &column);
 
-    if (column == SIZE_MAX)
-        return shoal_fail(SHOAL_EINVAL,
-                          "found no column '%.40s', want one of the %zu that the model "
-                          "learned from",
-                          key, n->c->n);
-    return set_value(n->f, n->c, column, value);
+    return st == SHOAL_OK ? set_value(n->f, n->c, column, value) : st;
+}
+
+shoal_status fields_named(struct fields *f, const struct shoal_columns *c,
+                          const struct instance_field *in, size_t n)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        size_t column;
+
+        st = find_column(c, in[i].name, &column);
+        if (st == SHOAL_OK && in[i].json)
+            st = set_value(f, c, column, in[i].json);
+        else if (st == SHOAL_OK && in[i].text && in[i].len > UINT32_MAX / 2)
+            st = shoal_fail(SHOAL_EINVAL, "found %zu bytes for a column, want fewer", in[i].len);
+        else if (st == SHOAL_OK && in[i].text)
+            f->at[column] = (struct span){in[i].text, (uint32_t)in[i].len};
+        else if (st == SHOAL_OK)
+            set_number(f, column, in[i].number);
+    }
+    return st;
 }
 
 /* Which columns a list of n values is of: all, all but labels, or those that are used. */

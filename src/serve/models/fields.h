@@ -28,6 +28,10 @@ void fields_fini(struct fields *f, struct request *q);
 /* An object by names, of which none may be unknown; a list by the order of the columns, with those
  * that are left out and the label, without the label, or of those that are used alone. */
 shoal_status fields_json(struct fields *f, const struct shoal_columns *c, const struct tree *t);
+/* The same of n values that have names. */
+struct instance_field;
+shoal_status fields_named(struct fields *f, const struct shoal_columns *c,
+                          const struct instance_field *in, size_t n);
 /* The same of n numbers. */
 shoal_status fields_numbers(struct fields *f, const struct shoal_columns *c, const float *x,
                             size_t n);

@@ -4,6 +4,7 @@
 #include "serve/models/servable.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,6 +174,21 @@ static shoal_status read_features(const void *model, struct request *q, const st
     return st;
 }
 
+/* The fields of a table's row, read with that status, become features of it. */
+static shoal_status read_done(struct fields *f, const struct shoal_clicks_opts *opts,
+                              struct request *q, struct row_sample *s, shoal_status st)
+{
+    if (st == SHOAL_OK)
+        st = fields_check(f, opts->columns);
+    if (st == SHOAL_OK) {
+        s->len += click_fields_features(opts->columns, opts->bits, f->at, s->slots + s->len,
+                                        s->values + s->len);
+        s->ends[s->rows++] = s->len;
+    }
+    fields_fini(f, q);
+    return st;
+}
+
 /* {"age": 39, "city": "Rome"} or [39, "Rome"] of a model that learned from a table. */
 static shoal_status read_fields(const void *model, struct request *q, const struct tree *t,
                                 struct row_sample *s)
@@ -185,16 +201,24 @@ static shoal_status read_fields(const void *model, struct request *q, const stru
         st = fields_init(&f, opts.columns, q);
     if (st != SHOAL_OK)
         return st;
-    st = fields_json(&f, opts.columns, t);
+    return read_done(&f, &opts, q, s, fields_json(&f, opts.columns, t));
+}
+
+/* A row of numbers, a column each, or of values by the names of the columns. */
+static shoal_status read_columns(const void *model, const struct instance *in,
+                                 struct row_sample *s)
+{
+    struct shoal_clicks_opts opts = shoal_logreg_reading(model);
+    struct fields f;
+    shoal_status st = row_room(model, s, in->request, 2 * opts.columns->n);
+
     if (st == SHOAL_OK)
-        st = fields_check(&f, opts.columns);
-    if (st == SHOAL_OK) {
-        s->len += click_fields_features(opts.columns, opts.bits, f.at, s->slots + s->len,
-                                        s->values + s->len);
-        s->ends[s->rows++] = s->len;
-    }
-    fields_fini(&f, q);
-    return st;
+        st = fields_init(&f, opts.columns, in->request);
+    if (st != SHOAL_OK)
+        return st;
+    st = in->fields ? fields_named(&f, opts.columns, in->fields, in->nfields)
+                    : fields_numbers(&f, opts.columns, in->numbers, in->count);
+    return read_done(&f, &opts, in->request, s, st);
 }
 
 static shoal_status linear_read(const void *model, const struct instance *in, void *sample)
@@ -204,6 +228,8 @@ static shoal_status linear_read(const void *model, const struct instance *in, vo
 
     if (in->bytes)
         return read_text(model, in->request, sample, in->bytes, in->len);
+    if ((in->numbers || in->fields) && table)
+        return read_columns(model, in, sample);
     if (tree_kind(t) == TREE_TEXT)
         return read_text(model, in->request, sample, tree_text(t), tree_len(t));
     if (tree_kind(tree_get(t, "features")) == TREE_OBJECT)
@@ -306,6 +332,19 @@ static const float *linear_floats(const void *model, const void *sample, size_t 
     return s->rows == 1 ? s->p : NULL;
 }
 
+static bool linear_has_columns(const void *model)
+{
+    return shoal_logreg_reading(model).columns != NULL;
+}
+
+static bool linear_class_name(const void *model, size_t i, char *name, size_t cap)
+{
+    const char *said = logreg_outputs(model) > 1 ? logreg_class(model, i) : NULL;
+
+    snprintf(name, cap, "%s", said ? said : "");
+    return said != NULL;
+}
+
 const struct servable_kind servable_logreg = {
     .name = "logreg",
     .linear = true,
@@ -318,5 +357,7 @@ const struct servable_kind servable_logreg = {
     .run = linear_run,
     .write = linear_write,
     .floats = linear_floats,
+    .class_name = linear_class_name,
+    .has_columns = linear_has_columns,
     .forget = linear_forget,
 };

@@ -62,7 +62,10 @@ static void net_shapes(const void *model, struct tensor_shape *input, struct ten
 {
     const struct net_model *m = model;
 
-    *input = (struct tensor_shape){"input", "FP32", {-1, (int64_t)m->in}, 2};
+    if (m->pictures)
+        *input = (struct tensor_shape){"input", "FP32", {-1, m->channels, m->height, m->width}, 4};
+    else
+        *input = (struct tensor_shape){"input", "FP32", {-1, (int64_t)m->in}, 2};
     *output = (struct tensor_shape){"output", "FP32", {-1, (int64_t)m->out}, 2};
 }
 
@@ -269,8 +272,8 @@ static bool has_columns(const struct net_model *m, const struct instance *in)
 {
     const struct shoal_columns *c = m->net->columns;
 
-    if (!c)
-        return false;
+    if (!c || in->fields)
+        return c != NULL;
     if (in->numbers)
         return in->count != m->in && !fields_are_numbers(c);
     if (in->bytes) /* a table's text, or as many floats as there are inputs */
@@ -309,7 +312,9 @@ static shoal_status take_columns(const struct net_model *m, const struct instanc
 
     if (st != SHOAL_OK)
         return st;
-    if (in->numbers)
+    if (in->fields)
+        st = fields_named(&f, c, in->fields, in->nfields);
+    else if (in->numbers)
         st = fields_numbers(&f, c, in->numbers, in->count);
     else if (in->bytes)
         st = read_line(&f, c, in->request, in);
@@ -456,6 +461,20 @@ static const float *net_floats(const void *model, const void *sample, size_t *n)
     return ((const struct net_sample *)sample)->y;
 }
 
+static bool net_has_columns(const void *model)
+{
+    return ((const struct net_model *)model)->net->columns != NULL;
+}
+
+static bool net_class_name(const void *model, size_t i, char *name, size_t cap)
+{
+    const struct net_model *m = model;
+
+    if (m->likeliest)
+        shoal_net_class(m->net, i, name, cap);
+    return m->likeliest;
+}
+
 const struct servable_kind servable_net = {
     .name = "net",
     .sample_size = sizeof(struct net_sample),
@@ -467,5 +486,7 @@ const struct servable_kind servable_net = {
     .run = net_run,
     .write = net_write,
     .floats = net_floats,
+    .class_name = net_class_name,
+    .has_columns = net_has_columns,
     .forget = net_forget,
 };

@@ -48,12 +48,20 @@ static shoal_status nextword_open(const void **out, const shoal_model *model)
     return SHOAL_OK;
 }
 
-static void nextword_shapes(const void *model, struct tensor_shape *input,
-                            struct tensor_shape *output)
+static int64_t outputs_of(const struct text_model *m)
 {
-    (void)model;
+    return (int64_t)shoal_net_outputs(m->net);
+}
+
+static void nextword_shapes(const void *model, struct tensor_shape *input,
+                            struct tensor_shape *outputs)
+{
+    const struct text_model *m = model;
+
     *input = (struct tensor_shape){"text", "BYTES", {-1}, 1};
-    *output = (struct tensor_shape){"words", "BYTES", {-1}, 1};
+    outputs[0] = (struct tensor_shape){"words", "BYTES", {-1, -1}, 2};
+    outputs[1] = (struct tensor_shape){"probabilities", "FP32", {-1, -1}, 2};
+    outputs[2] = (struct tensor_shape){"vector", "FP32", {-1, outputs_of(m)}, 2};
 }
 
 static shoal_status keep_text(struct request *q, struct text_sample *s, const char *text,
@@ -85,7 +93,7 @@ static shoal_status nextword_read(const void *model, const struct instance *in, 
     uint64_t k = WORDS;
     shoal_status st = instance_u64(in, "k", 1, WORDS_MAX, &k);
 
-    size_t numbers = instance_true(in, "vector") ? shoal_net_outputs(m->net) : 0;
+    size_t numbers = instance_true(in, "vector") || in->third ? shoal_net_outputs(m->net) : 0;
 
     s->asked.k = (size_t)k;
     s->asked.nearest = numbers > 0;
@@ -164,6 +172,18 @@ static const float *nextword_floats(const void *model, const void *sample, size_
     return s->tensor ? s->asked.vector : NULL;
 }
 
+static size_t nextword_ranked(const void *model, const void *sample, size_t i, const char **name,
+                              float *score)
+{
+    const struct text_model *m = model;
+    const struct continuation *a = &((const struct text_sample *)sample)->asked;
+    const char *word = i < a->found ? shoal_nextword_word(m->net, a->hits[i].id) : NULL;
+
+    *name = word ? word : "";
+    *score = i < a->found ? a->hits[i].score : 0;
+    return a->found;
+}
+
 const struct servable_kind servable_nextword = {
     .name = "nextword",
     .list_key = "texts",
@@ -175,5 +195,6 @@ const struct servable_kind servable_nextword = {
     .run = nextword_run,
     .write = nextword_write,
     .floats = nextword_floats,
+    .ranked = nextword_ranked,
     .forget = nextword_forget,
 };

@@ -156,6 +156,22 @@ shoal_status state_save(struct registry *r);
 /* Registers what the file names; what cannot be is told to the log. */
 shoal_status state_load(struct registry *r);
 
+/* ---- repository.c: models by name alone, as Triton's clients manage them ---- */
+
+/* The file of the store that is called so, unless it is served; what was replaced is opened. */
+shoal_status repository_load(struct registry *r, const char *name, enum registry_error *why);
+/* All its versions. */
+shoal_status repository_unload(struct registry *r, const char *name, enum registry_error *why);
+
+struct repository_entry {
+    const char *name, *version; /* "" of a file that is not served */
+    bool ready;
+    const char *reason; /* why it is not; "" else */
+};
+/* fn for every version, and for every file of the store that is not served, unless `ready`. */
+shoal_status repository_each(struct registry *r, bool ready,
+                             void (*fn)(void *ctx, const struct repository_entry *e), void *ctx);
+
 /* ---- watch.c ---- */
 
 /* What the watcher knows of the store. */

@@ -14,12 +14,22 @@
 
 #include <pthread.h>
 
+/* A value of a table's column: JSON, or text, or a number. */
+struct instance_field {
+    const char *name;
+    const struct tree *json; /* or NULL, */
+    const char *text;        /* [len]; or NULL */
+    size_t len;
+    double number;
+};
+
 /* One thing asked of a model, in the form that it came. */
 struct instance {
     const char *verb;          /* "predict", or one of the kind's own: "similar" */
     const struct query *query; /* of the address */
     const struct tree *object; /* the JSON object that stands around, or NULL */
     bool tensor;               /* floats are wanted, if the kind has them */
+    bool third;                /* and the third of its tensors, if it has three */
     struct request *request;   /* whom memory and time are charged to: budget.h */
 
     /* One of these is not NULL, or none where the query says all. */
@@ -28,9 +38,12 @@ struct instance {
     const struct tree *json;
     const float *numbers; /* [count] */
     size_t count;
+    const struct instance_field *fields; /* [nfields], of a kind that has columns */
+    size_t nfields;
 };
 
 /* "name FP32 [-1, 100]" of the Open Inference Protocol; -1: any. */
+enum { OUTPUTS_MAX = 3 };
 struct tensor_shape {
     const char *name, *datatype;
     int64_t shape[4];
@@ -49,8 +62,13 @@ struct servable_kind {
     /* What all below is asked with: the model's typed self, or more. */
     shoal_status (*open)(const void **out, const shoal_model *model);
     void (*close)(const void *open); /* NULL: nothing to end */
-    void (*shapes)(const void *open, struct tensor_shape *input, struct tensor_shape *output);
+    /* What it takes as a tensor, and gives: outputs [OUTPUTS_MAX], of which those that it has not
+     * keep the name NULL. A kind with `ranked` gives names, scores, and perhaps `floats`; another
+     * gives `floats` alone. */
+    void (*shapes)(const void *open, struct tensor_shape *input, struct tensor_shape *outputs);
 
+    /* Whether it learned from a table, whose columns a request may name; NULL: never. */
+    bool (*has_columns)(const void *open);
     /* SHOAL_ENOENT: what is asked about is not there; other failures: a bad request. Asks
      * before it takes memory or much time: budget.h. */
     shoal_status (*read)(const void *open, const struct instance *in, void *sample);
@@ -60,6 +78,11 @@ struct servable_kind {
     void (*write)(const void *open, const void *sample, struct writer *w);
     /* The answer as floats, *n of them; NULL when it is none, or never is. */
     const float *(*floats)(const void *open, const void *sample, size_t *n);
+    /* Name and score of the i-th best of the answer; gives how many there are. Or NULL. */
+    size_t (*ranked)(const void *open, const void *sample, size_t i, const char **name,
+                     float *score);
+    /* What number i of `floats` is called; false: it has no name. Or NULL. */
+    bool (*class_name)(const void *open, size_t i, char *name, size_t cap);
     void (*forget)(void *sample);
 
     /* Of a sample of the verb "embed", a text or, as in->json, a list of token ids: the vector,

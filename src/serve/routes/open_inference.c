@@ -18,6 +18,9 @@ static void put_flag_answer(struct request *q, const char *name, const char *key
     put_close(w, "}\n");
 }
 
+const char *const oip_extensions[] = {"binary_tensor_data", "classification", "model_repository",
+                                      "parameters", "statistics", NULL};
+
 static void server_metadata(struct request *q)
 {
     struct writer *w = &q->answer.body;
@@ -27,20 +30,20 @@ static void server_metadata(struct request *q)
     member_text(w, "name", "shoal");
     member_text(w, "version", shoal_version());
     member_open(w, "extensions", '[');
-    put_text(w, "binary_tensor_data"); /* infer.c */
+    for (const char *const *name = oip_extensions; *name; name++)
+        put_text(w, *name);
     put_close(w, "]}\n");
 }
 
 static void put_tensor_shape(struct writer *w, const struct tensor_shape *t)
 {
-    put_open(w, '[');
     put_open(w, '{');
     member_text(w, "name", t->name);
     member_text(w, "datatype", t->datatype);
     member_open(w, "shape", '[');
     for (size_t i = 0; i < t->dims; i++)
         put_double(w, (double)t->shape[i]);
-    put_close(w, "]}]");
+    put_close(w, "]}");
 }
 
 static void put_versions(struct request *q, struct writer *w)
@@ -57,19 +60,91 @@ static void model_metadata(struct request *q)
 {
     const struct generation *g = q->lease.generation;
     struct writer *w = &q->answer.body;
-    struct tensor_shape input, output;
+    struct tensor_shape input = {0}, outputs[OUTPUTS_MAX] = {0};
 
-    g->kind->shapes(g->model, &input, &output);
+    g->kind->shapes(g->model, &input, outputs);
     q->answer.status = 200;
     put_open(w, '{');
     member_text(w, "name", q->lease.version->name);
     put_versions(q, w);
     generation_put_platform(w, g);
-    put_key(w, "inputs");
+    member_open(w, "inputs", '[');
     put_tensor_shape(w, &input);
-    put_key(w, "outputs");
-    put_tensor_shape(w, &output);
-    put_close(w, "}\n");
+    put_close(w, "]");
+    member_open(w, "outputs", '[');
+    for (size_t i = 0; i < OUTPUTS_MAX && outputs[i].name; i++)
+        put_tensor_shape(w, &outputs[i]);
+    put_close(w, "]}\n");
+}
+
+bool lease_is_ready(const struct shoal_server *s, const struct lease *l)
+{
+    return l->generation && batcher_open(l->version->batcher) && !atomic_load(&s->draining);
+}
+
+/* ---- statistics ---- */
+
+static void put_duration(struct writer *w, const char *name, uint64_t count, uint64_t ns)
+{
+    member_open(w, name, '{');
+    member_u64(w, "count", count);
+    member_u64(w, "ns", ns);
+    put_close(w, "}");
+}
+
+struct model_stats model_stats_of(const struct version *v)
+{
+    const struct model_tally *t = &v->tally;
+    uint64_t requests = t->requests, failures = t->failures;
+
+    return (struct model_stats){
+        .inferences = t->inputs,
+        .executions = t->batches,
+        .successes = requests > failures ? requests - failures : 0,
+        .failures = failures,
+        .all_ns = t->stages[STAGE_ALL].sum,
+        .queue_ns = t->queue_ns,
+        .input_ns = t->stages[STAGE_READ].sum,
+        .infer_ns = t->run_ns,
+        .output_ns = t->stages[STAGE_WRITE].sum,
+    };
+}
+
+static void put_stats(struct writer *w, const struct version *v)
+{
+    struct model_stats s = model_stats_of(v);
+
+    put_open(w, '{');
+    member_text(w, "name", v->name);
+    member_text(w, "version", v->version);
+    member_u64(w, "inference_count", s.inferences);
+    member_u64(w, "execution_count", s.executions);
+    member_open(w, "inference_stats", '{');
+    put_duration(w, "success", s.successes, s.all_ns);
+    put_duration(w, "fail", s.failures, 0);
+    put_duration(w, "queue", s.successes, s.queue_ns);
+    put_duration(w, "compute_input", s.successes, s.input_ns);
+    put_duration(w, "compute_infer", s.successes, s.infer_ns);
+    put_duration(w, "compute_output", s.successes, s.output_ns);
+    put_close(w, "}");
+    member_open(w, "batch_stats", '[');
+    put_close(w, "]}");
+}
+
+/* Of the version that is leased, else of all of one name, or of all. */
+static void statistics(struct request *q, const char *name)
+{
+    struct writer *w = &q->answer.body;
+    struct lease lease = {0};
+
+    q->answer.status = 200;
+    put_open(w, '{');
+    member_open(w, "model_stats", '[');
+    if (!name && q->lease.version)
+        put_stats(w, q->lease.version);
+    while ((name || !q->lease.version) && registry_next(&q->server->registry, name, &lease))
+        put_stats(w, lease.version);
+    put_close(w, "]}\n");
 }
 
 /* Of a model that is registered: whether a request would be computed now. */
@@ -82,11 +157,10 @@ static void model_ready(struct request *q, const char *name, const char *version
         answer_registry_failure(q, st, why);
     else
         put_flag_answer(q, q->lease.version->name, "ready",
-                        q->lease.generation && batcher_open(q->lease.version->batcher) &&
-                            !atomic_load(&q->server->draining));
+                        lease_is_ready(q->server, &q->lease));
 }
 
-/* /v2/models/NAME[/versions/VERSION][/ready|/infer] */
+/* /v2/models/NAME[/versions/VERSION][/ready|/infer|/stats] */
 static enum route model(struct request *q)
 {
     size_t n = q->query.nsegments, at = 3;
@@ -105,6 +179,10 @@ static enum route model(struct request *q)
     }
     if (!request_lease(q, request_segment(q, 2), version))
         return ROUTE_ANSWERED;
+    if (strcmp(verb, "stats") == 0 && request_is(q, "GET")) {
+        statistics(q, version ? NULL : q->lease.version->name);
+        return ROUTE_ANSWERED;
+    }
     if (strcmp(verb, "infer") == 0)
         return request_is(q, "POST") ? predict_begin(q, "infer") : answer_not_allowed(q, "POST");
     if (!request_is(q, "GET"))
@@ -119,9 +197,12 @@ static enum route v2(struct request *q)
 {
     size_t n = q->query.nsegments;
 
-    if (n >= 3 && strcmp(request_segment(q, 1), "models") == 0)
+    if (n == 3 && strcmp(request_segment(q, 1), "models") == 0 && request_is(q, "GET") &&
+        strcmp(request_segment(q, 2), "stats") == 0)
+        statistics(q, NULL);
+    else if (n >= 3 && strcmp(request_segment(q, 1), "models") == 0)
         return model(q);
-    if (!request_is(q, "GET"))
+    else if (!request_is(q, "GET"))
         answer_not_allowed(q, "GET");
     else if (n == 1)
         server_metadata(q);

@@ -91,7 +91,7 @@ shoal_status predict_add(struct request *q, struct instance *in)
 /* ---- bodies ---- */
 
 shoal_status predict_add_list(struct request *q, const struct tree *list,
-                              const struct tree *object, bool tensor)
+                              const struct tree *object)
 {
     shoal_status st = SHOAL_OK;
 
@@ -99,7 +99,7 @@ shoal_status predict_add_list(struct request *q, const struct tree *list,
         return shoal_fail(SHOAL_EINVAL, "found an empty list, want an input");
     for (size_t i = 0; i < tree_len(list) && st == SHOAL_OK; i++) {
         struct instance in = {
-            .verb = "predict", .json = tree_at(list, i), .object = object, .tensor = tensor};
+            .verb = "predict", .json = tree_at(list, i), .object = object};
 
         st = predict_add(q, &in);
     }
@@ -107,13 +107,16 @@ shoal_status predict_add_list(struct request *q, const struct tree *list,
 }
 
 shoal_status predict_add_rows(struct request *q, const float *numbers, size_t rows, size_t width,
-                              bool tensor)
+                              const struct tree *object, bool tensor)
 {
     shoal_status st = SHOAL_OK;
 
     for (size_t i = 0; i < rows && st == SHOAL_OK; i++) {
-        struct instance in = {
-            .verb = "predict", .numbers = numbers + i * width, .count = width, .tensor = tensor};
+        struct instance in = {.verb = "predict",
+                              .numbers = numbers + i * width,
+                              .count = width,
+                              .object = object,
+                              .tensor = tensor};
 
         st = predict_add(q, &in);
     }
@@ -141,7 +144,7 @@ static shoal_status read_tree(struct request *q, const struct tree *t)
 
     if (list) {
         q->shape = SHAPE_PREDICTIONS;
-        return predict_add_list(q, list, t, false);
+        return predict_add_list(q, list, t);
     }
     list = list_of(t, q->lease.generation->kind->list_key);
     if (!list && is_one(t)) {
@@ -149,13 +152,13 @@ static shoal_status read_tree(struct request *q, const struct tree *t)
         return predict_add(q, &in);
     }
     q->shape = SHAPE_LIST;
-    return predict_add_list(q, list ? list : t, list ? t : NULL, false);
+    return predict_add_list(q, list ? list : t, list ? t : NULL);
 }
 
 static shoal_status read_numbers(struct request *q, const struct figures *n)
 {
     q->shape = n->instances ? SHAPE_PREDICTIONS : n->nested ? SHAPE_LIST : SHAPE_ONE;
-    return predict_add_rows(q, n->at, n->rows, n->width, false);
+    return predict_add_rows(q, n->at, n->rows, n->width, NULL, false);
 }
 
 /* JSON of any shape, by a function that reads its tree. */
@@ -360,7 +363,9 @@ static shoal_status read_request(struct request *q)
     struct instance in = {.verb = q->verb};
     shoal_status st;
 
-    if (strcmp(q->verb, "predict") == 0)
+    if (q->wire)
+        st = q->wire->read(q);
+    else if (strcmp(q->verb, "predict") == 0)
         st = read_body(q);
     else if (strcmp(q->verb, "infer") == 0)
         st = infer_read(q);
@@ -402,6 +407,8 @@ static void read_undo(struct request *q)
     forget_samples(q);
     free(q->tensor_id);
     q->tensor_id = NULL;
+    q->some_wanted = false;
+    memset(q->wanted, 0, sizeof q->wanted);
     request_refund(q, q->held - q->held_before);
     q->expected = 0;
     q->pixels = 0;
@@ -447,6 +454,8 @@ static enum route read_begin(struct request *q, const char *verb)
     q->held_before = q->held;
     q->job.generation = q->lease.generation;
     q->job.deadline = q->began + atomic_load_explicit(&q->lease.version->gate.response_timeout, memory_order_relaxed);
+    if (q->expires > 0 && q->expires < q->job.deadline)
+        q->job.deadline = q->expires;
     q->job.finished = job_finished;
     if (q->body.len <= LIGHT_BYTES) {
         q->on_loop = true;
@@ -512,7 +521,8 @@ static void write_answer(struct request *q)
     w->payer = q;
     w->paid = ANSWER_FREE + q->expected;
     put_raw(w, around[q->shape][0]);
-    (q->shape == SHAPE_TENSOR       ? infer_write
+    (q->wire                        ? q->wire->write
+     : q->shape == SHAPE_TENSOR     ? infer_write
      : q->shape == SHAPE_EMBEDDINGS ? embeddings_write
                                     : write_samples)(q, w);
     put_raw(w, around[q->shape][1]);

@@ -16,6 +16,10 @@ void answer_error(struct request *q, int status, const char *type, const char *m
     q->answer.json_length = 0;
     w->out.len = 0;
     w->comma = false;
+    if (q->wire) {
+        put_raw(w, message);
+        return;
+    }
     put_open(w, '{');
     if (q->v2) {
         member_text(w, "error", message);
@@ -34,12 +38,26 @@ void answer_no_memory(struct request *q)
     static const char text[] = "{\"code\":507,\"type\":\"OutOfMemoryError\","
                                "\"message\":\"Out of memory\"}\n";
     static const char v2[] = "{\"error\":\"Out of memory\"}\n";
+    static const char plain[] = "Out of memory";
 
     bytes_fini(&q->answer.body.out);
     q->answer.status = 507;
     q->answer.type = NULL;
-    q->answer.constant = q->v2 ? v2 : text;
-    q->answer.constant_len = (q->v2 ? sizeof v2 : sizeof text) - 1;
+    q->answer.constant = q->wire ? plain : q->v2 ? v2 : text;
+    q->answer.constant_len = strlen(q->answer.constant);
+}
+
+void answer_charge(struct request *q)
+{
+    if (q->answer.body.failed)
+        answer_no_memory(q);
+    if (q->answer.constant || q->answer.body.paid > 0 || /* charged as it was written */
+        request_charge(q, q->answer.body.out.len) == SHOAL_OK)
+        return;
+    bytes_fini(&q->answer.body.out);
+    answer_error(q, 503, "ServiceUnavailableException",
+                 "The answer is larger than the memory that is left for answers.");
+    q->answer.retry_after = 1;
 }
 
 enum route answer_not_found(struct request *q)
@@ -167,6 +185,8 @@ static unsigned role_of(const struct request *q)
         return 0;
     if (strcmp(first, "metrics") == 0)
         return ROLE_METRICS;
+    if (strcmp(first, "v2") == 0 && strcmp(request_segment(q, 1), "repository") == 0)
+        return ROLE_MANAGEMENT;
     if (strcmp(first, "models") == 0)
         return n == 3 && model_verb_known(request_segment(q, 2)) ? ROLE_INFERENCE : ROLE_MANAGEMENT;
     return ROLE_INFERENCE;
@@ -185,7 +205,7 @@ static bool is_open(const struct request *q)
            (n == 3 && strcmp(first, "v2") == 0 && strcmp(request_segment(q, 1), "health") == 0);
 }
 
-static bool admit_client(struct request *q)
+bool request_admit_client(struct request *q)
 {
     if (limiter_take(&q->server->limiter, q->client, q->began))
         return true;
@@ -206,9 +226,9 @@ static bool admit_browser(struct request *q)
     return false;
 }
 
-static bool admit_token(struct request *q, unsigned role)
+bool request_admit_token(struct request *q, unsigned role)
 {
-    if (is_open(q) || tokens_allow(&q->server->tokens, role ? role : q->roles, q->authorization))
+    if (tokens_allow(&q->server->tokens, role ? role : q->roles, q->authorization))
         return true;
     atomic_fetch_add(&q->server->tally.unauthorized, 1);
     /* TorchServe says 400; clients of other protocols are told as HTTP would have it. */
@@ -262,13 +282,13 @@ bool route_admit(struct request *q)
     q->openai = openai_path(q);
     q->route = route_find(q);
     role = role_of(q);
-    if (!admit_client(q) || !admit_browser(q))
+    if (!request_admit_client(q) || !admit_browser(q))
         return false;
     if (role && !(q->roles & role)) {
         answer_not_found(q);
         return false;
     }
-    return admit_token(q, role) && admit_early(q) && admit_body(q);
+    return (is_open(q) || request_admit_token(q, role)) && admit_early(q) && admit_body(q);
 }
 
 /* ---- inference ---- */
@@ -421,6 +441,8 @@ enum route route_begin(struct request *q)
         return predictions(q);
     if (q->openai)
         return route_openai(q);
+    if (q->v2 && strcmp(request_segment(q, 1), "repository") == 0)
+        return q->trial ? ROUTE_WAITS : route_repository(q);
     if (strcmp(first, "v1") == 0 || strcmp(first, "v2") == 0)
         return route_oip(q);
     if (strcmp(first, "models") == 0 && role_of(q) == ROLE_INFERENCE)
