@@ -1072,6 +1072,13 @@ class shoal_compress_opts(Structure):
     ]
 
 
+class shoal_import_opts(Structure):
+    _fields_ = [
+        ("size", c_uint),
+        ("activation", c_char_p),
+    ]
+
+
 class shoal_value(Structure):
     _fields_ = [
         ("type", c_int),
@@ -1541,6 +1548,7 @@ functions = {
     "shoal_model_map": (c_int, [c_void_p, c_char_p]),
     "shoal_model_open_memory": (c_int, [c_void_p, c_char_p, c_void_p, c_size_t]),
     "shoal_model_import": (c_int, [c_void_p, c_char_p, c_uint]),
+    "shoal_model_import_as": (c_int, [c_void_p, c_char_p, POINTER(shoal_import_opts)]),
     "shoal_model_verify": (c_int, [c_void_p]),
     "shoal_model_save": (c_int, [c_void_p, c_char_p, POINTER(shoal_save_opts)]),
     "shoal_model_close": (None, [c_void_p]),
@@ -1636,6 +1644,7 @@ statuses = {
     "shoal_model_describe",
     "shoal_model_eval",
     "shoal_model_import",
+    "shoal_model_import_as",
     "shoal_model_map",
     "shoal_model_name_classes",
     "shoal_model_open",

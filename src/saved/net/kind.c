@@ -50,6 +50,7 @@ static void describe_training(const shoal_net *t, const struct shoal_reporter *t
                                            {"label", "label"},
                                            {"augmented", "augmented"},
                                            {"held_out", "held out"},
+                                           {"assumed", "assumed"},
                                            {"epochs", "epochs"},
                                            {"loss", "loss"},
                                            {"valid_loss", "valid loss"},
@@ -96,6 +97,9 @@ static void describe_pictures(const shoal_net *t, const struct shoal_reporter *t
         return;
     snprintf(text, sizeof text, "%u x %u x %u", width, height, channels);
     report_value(to, "images", NULL, VALUE_TEXT(text));
+    if (saved_net_resize(t) > 0)
+        report_noted(to, "resize", "pictures", VALUE_TEXT(text), "from a shorter side of %",
+                     VALUE_COUNT(saved_net_resize(t)), NO_VALUE);
 }
 
 /* Those on words have words for their shape. */

@@ -50,6 +50,8 @@ shoal_status saved_net_read(void **out, struct container *c);
 shoal_status saved_net_check_pictures(const shoal_net *t, const char *path);
 /* Whether it takes pictures alone, not tables of numbers: its description has their shape. */
 bool saved_net_only_pictures(const shoal_net *t);
+/* How long the shorter side of a picture is made before its middle is cut out; 0: as it fits. */
+unsigned saved_net_resize(const shoal_net *t);
 /* Whether bytes begin as those of a JPEG or PNG file. */
 bool picture_sniff(const void *at, size_t len);
 /* How words are ranked behind a predicted vector x: by
