@@ -138,7 +138,7 @@ const struct verb cmd_convert = {
         "and so are the words and their order. Of words that stand there twice the first "
         "is kept, and rows without a word are left out; a word that the format cannot carry (in "
         "word2vec's, one with a space) is refused.\n"
-        "A net goes to safetensors with the names that PyTorch gives its tensors. A VGG of "
+        "A net goes to safetensors with the names that PyTorch gives its tensors, or to ONNX. A VGG of "
         "torchvision's, or linear layers one behind the other, become a net: in safetensors, as "
         "torch.save writes a state_dict (.pth, .pt), or in TorchServe's archive (.mar). Nothing in "
         "such a file is run. What tensors do not say stands in IN.json.",
@@ -166,6 +166,7 @@ const struct verb cmd_convert = {
             {"shoal convert en.shoal en.bin --format fasttext", "and back, for fastText and gensim"},
             {"shoal convert vgg.shoal vgg.safetensors", "a net for PyTorch"},
             {"shoal convert vgg16.pth vgg16.shoal", "and one from there"},
+            {"shoal convert vgg.shoal vgg.onnx", "a net for other programs"},
             {0},
         },
     .opts_size = sizeof(struct convert_cmd),

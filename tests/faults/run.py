@@ -181,6 +181,7 @@ SCENARIOS = [
     Scenario("convert_net", "convert -q ../stage/vgg.shoal out.safetensors",
              old=["out.safetensors"]),
     Scenario("convert_pth", "convert -q " + OUTSIDE + "tiny.mar out.shoal", old=["out.shoal"]),
+    Scenario("convert_onnx", "convert -q ../stage/vgg.shoal out.onnx", old=["out.onnx"]),
     Scenario("info_older_pth", "info " + OUTSIDE + "older.pth"),
     Scenario("convert_net_back", "convert -q ../stage/vgg.safetensors out.shoal",
              old=["out.shoal"]),

@@ -14,8 +14,19 @@ static shoal_status net_save(const void *model, const char *path,
 
     if (st != SHOAL_OK)
         return st;
+    if (format == SHOAL_FORMAT_ONNX)
+        return net_export_onnx(model, path);
     return format == SHOAL_FORMAT_SHOAL ? shoal_net_save(model, path)
                                         : shoal_net_export(model, path);
+}
+
+static shoal_status nextword_save(const void *model, const char *path,
+                                  const struct shoal_save_opts *opts)
+{
+    enum shoal_format format;
+    shoal_status st = saved_check(&kind_nextword, path, opts, &format);
+
+    return st == SHOAL_OK ? net_save(model, path, opts) : st;
 }
 
 static void net_close(void *model)
@@ -503,7 +514,7 @@ const struct kind kind_net = {
     .name = "net",
     .word = "net",
     .what = "a net",
-    .formats = 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS,
+    .formats = 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS | 1u << SHOAL_FORMAT_ONNX,
     .read = saved_net_read,
     .save = net_save,
     .classes = net_classes,
@@ -522,7 +533,7 @@ const struct kind kind_nextword = {
     .formats = 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS,
     .section = "vectors",
     .read = saved_net_read,
-    .save = net_save,
+    .save = nextword_save,
     .describe = net_describe,
     .ask = nextword_ask,
     .score = nextword_score,

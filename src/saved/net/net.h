@@ -85,6 +85,11 @@ float *word_ranks_prior(const shoal_vocab *words);
 shoal_status net_load_tensors(const struct net *net, float *params, const char *path);
 shoal_status net_copy_tensors(const struct net *net, float *params, const shoal_net *from,
                               const char *path);
+/* ---- onnx.c ---- */
+
+/* Of a perceptron or a VGG; its input is what the net's is, its output what it answers. */
+shoal_status net_export_onnx(const shoal_net *t, const char *path);
+
 /* What predicting needs, made once for many calls of up to `most` samples each. Not for two threads
  * at a time. */
 struct asker {

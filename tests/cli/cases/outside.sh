@@ -15,6 +15,17 @@ done
 shoal convert normed.pth normed.shoal
 shoal convert -q normed.shoal normed.safetensors
 shoal predict normed.safetensors x.csv
+for f in tiny.pth normed.shoal; do
+    shoal convert -q $f out.onnx
+    python3 "$O/onnx.py" out.onnx x.csv
+done
+shoal convert -q older.pth gelu.shoal --activation gelu
+shoal convert -q gelu.shoal gelu.onnx
+shoal predict gelu.shoal x.csv
+python3 "$O/onnx.py" gelu.onnx x.csv
+shoal info gelu.onnx
+printf '1 2\na 1 2\n' >v.vec
+shoal convert v.vec v.onnx
 shoal info tiny.pth
 shoal info normed.pth
 for f in system eval object memo; do
