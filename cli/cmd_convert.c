@@ -6,6 +6,7 @@
 struct convert_cmd {
     struct shoal_save_opts save;
     unsigned size; /* of a net's pictures */
+    unsigned activation;
     bool strict;
     struct work_opts work;
 };
@@ -18,10 +19,18 @@ static const struct shoal_choice dtype_choices[] = {
     {0},
 };
 
+static const struct shoal_choice activation_choices[] = {
+    {"auto", "as IN.json says, else relu"},
+    {"relu", "max(0, x)"},
+    {"tanh", "-1 to 1"},
+    {"sigmoid", "0 to 1"},
+    {"gelu", "a smooth relu"},
+    {0},
+};
+
 static void convert_defaults(void *at)
 {
-    *(struct convert_cmd *)at = (struct convert_cmd){.save = shoal_save_default(),
-                                                      .size = shoal_images_default().size};
+    *(struct convert_cmd *)at = (struct convert_cmd){.save = shoal_save_default()};
 }
 
 static uint64_t size_of(const char *path)
@@ -38,6 +47,15 @@ static void report_read(struct console *c, const char *path, const shoal_vectors
                 shoal_format_name(shoal_vectors_format(v)),
                 dtype_choices[shoal_vectors_dtype(v)].name);
     console_row(c, "from", number_size(size_of(path)).text, "%s", path);
+}
+
+/* What the weights of another program do not say. */
+static void report_assumed(struct console *c, const shoal_net *net)
+{
+    const char *assumed = net ? shoal_net_fact(net, "assumed") : NULL;
+
+    if (assumed)
+        console_row(c, "assumed", assumed, NULL);
 }
 
 static void report_written(struct console *c, const char *path, const shoal_vectors *v, uint64_t top)
@@ -58,7 +76,10 @@ static int convert_run(const void *at, const char *const *args, size_t nargs)
     struct console console;
     shoal_model *model = NULL;
     const shoal_vectors *v;
-    shoal_status st = shoal_model_import(&model, args[0], cmd->size);
+    struct shoal_import_opts import = {
+        .size = cmd->size,
+        .activation = cmd->activation > 0 ? activation_choices[cmd->activation].name : NULL};
+    shoal_status st = shoal_model_import_as(&model, args[0], &import);
 
     (void)nargs;
     console_init(&console, cmd->work.quiet, args[1]);
@@ -67,6 +88,8 @@ static int convert_run(const void *at, const char *const *args, size_t nargs)
         st = vectors_accept(&console, args[0], v, cmd->strict);
     if (st == SHOAL_OK && v)
         report_read(&console, args[0], v);
+    if (st == SHOAL_OK)
+        report_assumed(&console, shoal_model_net(model));
     if (st == SHOAL_OK)
         st = shoal_model_save(model, args[1], &cmd->save);
     if (st == SHOAL_OK)
@@ -97,8 +120,12 @@ static const struct shoal_option read_opts[] = {
 };
 
 static const struct shoal_option net_opts[] = {
-    {"size", .type = SHOAL_TYPE_COUNT, ON(size), .arg = "N", .u = {1, 1024},
-     .help = "pixels of a side of the pictures that a net from elsewhere was trained with"},
+    {"size", .type = SHOAL_TYPE_COUNT, ON(size), .arg = "N", .u = {0, 1024},
+     .help = "pixels of a side of the pictures that a net from elsewhere was trained with",
+     .zero = "as its shapes tell"},
+    {"activation", .type = SHOAL_TYPE_CHOICE, ON(activation), .arg = "F",
+     .choices = activation_choices,
+     .help = "between the linear layers of a net from elsewhere, whose weights do not say it"},
     {0},
 };
 
@@ -111,8 +138,10 @@ const struct verb cmd_convert = {
         "and so are the words and their order. Of words that stand there twice the first "
         "is kept, and rows without a word are left out; a word that the format cannot carry (in "
         "word2vec's, one with a space) is refused.\n"
-        "A net goes to safetensors with the names that PyTorch gives its tensors, and a VGG "
-        "in safetensors, with torchvision's names, becomes a net.",
+        "A net goes to safetensors with the names that PyTorch gives its tensors, or to ONNX. A VGG of "
+        "torchvision's, or linear layers one behind the other, become a net: in safetensors, as "
+        "torch.save writes a state_dict (.pth, .pt), or in TorchServe's archive (.mar). Nothing in "
+        "such a file is run. What tensors do not say stands in IN.json.",
     .operands =
         (const struct operand[]){
             {.name = "IN",
@@ -136,6 +165,8 @@ const struct verb cmd_convert = {
             {"shoal convert cc.en.300.bin en.shoal", "fastText's model, its n-grams included"},
             {"shoal convert en.shoal en.bin --format fasttext", "and back, for fastText and gensim"},
             {"shoal convert vgg.shoal vgg.safetensors", "a net for PyTorch"},
+            {"shoal convert vgg16.pth vgg16.shoal", "and one from there"},
+            {"shoal convert vgg.shoal vgg.onnx", "a net for other programs"},
             {0},
         },
     .opts_size = sizeof(struct convert_cmd),

@@ -92,7 +92,7 @@ static shoal_status info_model(struct console *c, const char *path, const struct
     struct model_view view = {.console = c, .path = path};
     struct shoal_reporter to = model_reporter(&view);
     shoal_model *model = NULL;
-    shoal_status st = shoal_model_import(&model, path, shoal_images_default().size);
+    shoal_status st = shoal_model_import(&model, path, 0);
     const shoal_vectors *v = st == SHOAL_OK ? shoal_model_vectors(model) : NULL;
 
     if (v && cmd->strict)

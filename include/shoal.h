@@ -336,6 +336,7 @@ enum shoal_format {
     SHOAL_FORMAT_SAFETENSORS, /* tensor "vectors", with the words in its metadata */
     SHOAL_FORMAT_FASTTEXT,    /* fastText's model, .bin or .ftz, with its n-grams */
     SHOAL_FORMAT_FLORET,      /* floret's table of hashed rows, with words in FILE.vocab */
+    SHOAL_FORMAT_ONNX,        /* nets for other programs; written, never read */
     SHOAL_FORMAT_NPZ,         /* NumPy .npz, arrays "vectors" and "words"; read, never written */
 };
 

@@ -70,14 +70,16 @@ SHOAL_API shoal_status shoal_net_predict_pictures(const shoal_net *net, const ch
                                                   size_t n, float *y, size_t *done);
 
 /* ---- Weights of other programs -------------------------------------------------------------
- * safetensors with PyTorch's names; a VGG's are torchvision's. The description, the
- * scaling and the names of classes travel in the metadata. */
+ * safetensors with PyTorch's names, what torch.save writes of a state_dict, and TorchServe's
+ * archives; a VGG's names are torchvision's. In safetensors of ours the description, the scaling
+ * and the names of classes travel in the metadata. Nothing in a file is ever run. */
 
-/* Whether a file is safetensors with a net's weights. */
+/* Whether a file has a net's weights. */
 SHOAL_API bool shoal_net_weights(const char *path);
 SHOAL_API shoal_status shoal_net_export(const shoal_net *net, const char *path);
-/* Without our metadata the tensors must be a VGG's, for pictures of size x size; pixels
- * from 0 to 1 are then scaled by ImageNet's moments, as torchvision's models want. */
+/* Without our metadata the tensors must be a VGG's, for pictures of size x size (0: as its shapes
+ * tell), or those of linear layers one behind the other. A VGG's pictures are prepared as
+ * torchvision's presets do. */
 SHOAL_API shoal_status shoal_net_import(shoal_net **out, const char *path, unsigned size);
 
 #ifdef __cplusplus

@@ -45,7 +45,8 @@ extern "C" {
 typedef struct shoal_model shoal_model;
 
 /* Recognised by content. The file is read into memory and checked: what happens to it
- * afterwards does not matter. A file of another program is taken for vectors. */
+ * afterwards does not matter. A file of another program is taken for vectors, or for a net:
+ * see shoal_model_import. */
 SHOAL_API shoal_status shoal_model_open(shoal_model **out, const char *path);
 /* The same, but what can be mapped is: see shoal_vectors_map. */
 SHOAL_API shoal_status shoal_model_map(shoal_model **out, const char *path);
@@ -53,9 +54,16 @@ SHOAL_API shoal_status shoal_model_map(shoal_model **out, const char *path);
  * sentences. NumPy's .npy, whose words lie beside it, is refused. */
 SHOAL_API shoal_status shoal_model_open_memory(shoal_model **out, const char *name,
                                                const void *data, size_t size);
-/* The same, but weights of a net of another program (shoal_net_weights), which saw pictures
- * of size x size, become a net. */
+/* The same, but weights of a net of another program (shoal_net_weights) saw pictures of
+ * size x size; 0: of the size that their shapes tell. What tensors do not say stands in FILE.json. */
 SHOAL_API shoal_status shoal_model_import(shoal_model **out, const char *path, unsigned size);
+struct shoal_import_opts {
+    unsigned size;          /* as above */
+    const char *activation; /* relu, tanh, sigmoid or gelu, between linear layers; NULL: as FILE.json
+                               says, else relu */
+};
+SHOAL_API shoal_status shoal_model_import_as(shoal_model **out, const char *path,
+                                             const struct shoal_import_opts *opts);
 /* Looks at every byte of what shoal_model_map has not. */
 SHOAL_API shoal_status shoal_model_verify(const shoal_model *m);
 /* The format is opts', or by the ending of the path; NULL: shoal_save_default. What a kind

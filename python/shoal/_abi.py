@@ -54,7 +54,8 @@ SHOAL_FORMAT_NPY = 5
 SHOAL_FORMAT_SAFETENSORS = 6
 SHOAL_FORMAT_FASTTEXT = 7
 SHOAL_FORMAT_FLORET = 8
-SHOAL_FORMAT_NPZ = 9
+SHOAL_FORMAT_ONNX = 9
+SHOAL_FORMAT_NPZ = 10
 SHOAL_F32 = 0
 SHOAL_F16 = 1
 SHOAL_BF16 = 2
@@ -1074,6 +1075,13 @@ class shoal_compress_opts(Structure):
     ]
 
 
+class shoal_import_opts(Structure):
+    _fields_ = [
+        ("size", c_uint),
+        ("activation", c_char_p),
+    ]
+
+
 class shoal_value(Structure):
     _fields_ = [
         ("type", c_int),
@@ -1543,6 +1551,7 @@ functions = {
     "shoal_model_map": (c_int, [c_void_p, c_char_p]),
     "shoal_model_open_memory": (c_int, [c_void_p, c_char_p, c_void_p, c_size_t]),
     "shoal_model_import": (c_int, [c_void_p, c_char_p, c_uint]),
+    "shoal_model_import_as": (c_int, [c_void_p, c_char_p, POINTER(shoal_import_opts)]),
     "shoal_model_verify": (c_int, [c_void_p]),
     "shoal_model_save": (c_int, [c_void_p, c_char_p, POINTER(shoal_save_opts)]),
     "shoal_model_close": (None, [c_void_p]),
@@ -1638,6 +1647,7 @@ statuses = {
     "shoal_model_describe",
     "shoal_model_eval",
     "shoal_model_import",
+    "shoal_model_import_as",
     "shoal_model_map",
     "shoal_model_name_classes",
     "shoal_model_open",

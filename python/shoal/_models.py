@@ -15,8 +15,6 @@ from ._c import Path
 
 __all__ = ["Model", "load"]
 
-IMAGENET_SIZE = 224  # of pictures that a VGG of torchvision saw
-
 
 def load(path: Path, map: bool = True) -> Any:
     """A saved model of any kind, recognised by its content.
@@ -31,7 +29,7 @@ def load(path: Path, map: bool = True) -> Any:
     if ours and kind.value != b"vectors":
         return Model(_c.Model.open(path, map))
     if not ours and _c.lib.shoal_net_weights(_c.path_bytes(path)):
-        return Model(_c.opened(_c.Model, _c.lib.shoal_model_import, _c.path_bytes(path), IMAGENET_SIZE))
+        return Model(_c.opened(_c.Model, _c.lib.shoal_model_import, _c.path_bytes(path), 0))
     from .models.keyedvectors import keyed
     model = _c.Model.open(path, map)
     return keyed(_c.BorrowedVectors(model)) if model.kind == "vectors" else Model(model)

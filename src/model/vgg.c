@@ -23,7 +23,7 @@ static const struct {
 /* ---- the description ---- */
 
 struct shape {
-    size_t depth, channels, height, width, base, hidden, outputs, norm, synced;
+    size_t depth, channels, height, width, base, hidden, outputs, norm, synced, pool;
     double dropout;
 };
 
@@ -60,6 +60,8 @@ static shoal_status read_shape(struct shape *s, const char *spec)
 
     for (size_t i = 0; i < sizeof fields / sizeof *fields && st == SHOAL_OK; i++)
         st = net_spec_size(spec, fields[i].key, fields[i].least, fields[i].most, fields[i].to);
+    if (st == SHOAL_OK && net_spec_has(spec, "pool"))
+        st = net_spec_size(spec, "pool", 1, VGG_MAX_POOL, &s->pool);
     if (st == SHOAL_OK && s->base % KERNEL_LANES != 0)
         st = shoal_fail(SHOAL_EINVAL, "vgg: base is %zu channels, want a multiple of %d", s->base,
                         KERNEL_LANES);
@@ -118,7 +120,8 @@ static shoal_status add_units(struct net *net, struct vgg *v, const struct shape
             in = out;
             st = add_unit(net, u, v->norm, &index);
         }
-    v->features = in * height * width;
+    v->pool = s->pool;
+    v->features = in * (v->pool ? v->pool * v->pool : height * width);
     return st;
 }
 

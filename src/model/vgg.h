@@ -24,6 +24,7 @@ enum {
     VGG_MAX_SIDE = 1024,
     VGG_MAX_BASE = 512,
     VGG_MAX_HIDDEN = 16384,
+    VGG_MAX_POOL = 32,
 };
 
 #define VGG_EPSILON 1e-5
@@ -48,7 +49,8 @@ struct vgg {
     size_t units;
     struct linear linear[VGG_MAX_LINEAR];
     size_t linears;
-    size_t features; /* channels x height x width of the last a */
+    size_t pool;     /* the last a is averaged to so many rows and columns; 0: stays as it is */
+    size_t features; /* channels x height x width of it then */
     bool norm;       /* batch norm */
     bool synced;   /* with statistics over all ranks */
     float dropout;   /* of the head's inputs, each */

@@ -10,7 +10,7 @@ enum { STREAM_DROP = 0x6472 };
 
 /* The last a, [height][width][channels], as rows with the channels first; or
  * back. */
-static void turn_rows(struct vgg_worker *w, size_t n, bool back)
+static void turn_plain(struct vgg_worker *w, size_t n, bool back)
 {
     const struct unit *u = &w->vgg->unit[w->vgg->units - 1];
     size_t area = u->height * u->width, channels = u->conv.out, each = area * channels;
@@ -23,6 +23,62 @@ static void turn_rows(struct vgg_worker *w, size_t n, bool back)
 
                 *(back ? map : row) = *(back ? row : map);
             }
+}
+
+/* The pixels of a map that pixel i of `to` is the mean of, as PyTorch's AdaptiveAvgPool2d has them:
+ * they overlap where `from` is no multiple of `to`, and are the same where it is less. */
+struct pooled {
+    size_t first, end;
+};
+
+static struct pooled pooled_of(size_t i, size_t from, size_t to)
+{
+    return (struct pooled){i * from / to, ((i + 1) * from + to - 1) / to};
+}
+
+/* One mean of all channels of picture i; or its gradient, added to all that it is made of. */
+static void turn_mean(struct vgg_worker *w, size_t i, size_t y, size_t x, bool back)
+{
+    const struct unit *u = &w->vgg->unit[w->vgg->units - 1];
+    size_t pool = w->vgg->pool, channels = u->conv.out;
+    struct pooled down = pooled_of(y, u->height, pool), across = pooled_of(x, u->width, pool);
+    float share = 1 / (float)((down.end - down.first) * (across.end - across.first));
+    float *row = &w->h[0][i * w->vgg->features + y * pool + x];
+
+    for (size_t py = down.first; py < down.end; py++)
+        for (size_t px = across.first; px < across.end; px++) {
+            float *map = &w->a[w->vgg->units - 1][((i * u->height + py) * u->width + px) * channels];
+
+            for (size_t c = 0; c < channels; c++) {
+                float *mean = &row[c * pool * pool];
+
+                if (back)
+                    map[c] += share * *mean;
+                else
+                    *mean += share * map[c];
+            }
+        }
+}
+
+/* The same of maps that are averaged. */
+static void turn_means(struct vgg_worker *w, size_t n, bool back)
+{
+    const struct unit *u = &w->vgg->unit[w->vgg->units - 1];
+    size_t pool = w->vgg->pool;
+
+    if (back)
+        memset(w->a[w->vgg->units - 1], 0,
+               n * u->height * u->width * u->conv.out * sizeof(float));
+    else
+        memset(w->h[0], 0, n * w->vgg->features * sizeof(float));
+    for (size_t i = 0; i < n; i++)
+        for (size_t at = 0; at < pool * pool; at++)
+            turn_mean(w, i, at / pool, at % pool, back);
+}
+
+static void turn_rows(struct vgg_worker *w, size_t n, bool back)
+{
+    (w->vgg->pool ? turn_means : turn_plain)(w, n, back);
 }
 
 /* ---- dropout ---- */

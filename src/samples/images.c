@@ -278,7 +278,7 @@ shoal_status images_read_one(const shoal_images *set, size_t i, uint8_t *out)
     }
     st = picture_read(&p, set->paths[i], set->channels);
     if (st == SHOAL_OK)
-        st = picture_fit(out, &p, set->height, set->width);
+        st = picture_prepare(out, &p, set->resize, set->height, set->width);
     picture_fini(&p);
     return st;
 }

@@ -177,6 +177,12 @@ uint64_t picture_cost(const void *data, size_t len, unsigned width, unsigned hei
  * out [channels][height][width]. */
 shoal_status picture_fit(uint8_t *out, const struct picture *p, unsigned height, unsigned width);
 
+/* ---- image_preset.c: the same as torchvision does it -------------------------------- */
+
+/* With `resize` 0 as picture_fit; else the shorter side is made that long first. */
+shoal_status picture_prepare(uint8_t *out, const struct picture *p, unsigned resize,
+                             unsigned height, unsigned width);
+
 /* ---- images.c: many pictures of one size, and their classes (shoal/images.h) ----------- */
 
 enum { IMAGES_MAX_SIDE = 1024, IMAGES_MAX_CLASSES = 65536 };
@@ -185,6 +191,7 @@ enum { IMAGES_MAX_SIDE = 1024, IMAGES_MAX_CLASSES = 65536 };
 struct shoal_images {
     size_t count, classes;
     unsigned channels, height, width;
+    unsigned resize;  /* of pictures in folders: see picture_prepare */
     uint8_t *pixels;  /* [count][channels][height][width]; NULL: decoded when asked for */
     uint32_t *labels; /* [count], each < classes */
     char **names;     /* [classes] */

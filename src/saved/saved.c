@@ -111,9 +111,10 @@ static shoal_status model_read_classifier(shoal_model *m, struct source *src)
     return st;
 }
 
-/* What is no container on disk: one that is compressed or comes from a pipe, weights of a net if
- * they are wanted, vectors. */
-static shoal_status model_read_source(shoal_model *m, struct source *src, unsigned size)
+/* What is no container on disk: one that is compressed or comes from a pipe, weights of a net,
+ * vectors. With `beside` a file may stand beside it that describes it. */
+static shoal_status model_read_source(shoal_model *m, struct source *src, bool beside,
+                                      const struct shoal_import_opts *opts)
 {
     struct container *c;
     shoal_vectors *v = NULL;
@@ -124,8 +125,8 @@ static shoal_status model_read_source(shoal_model *m, struct source *src, unsign
         st = container_open_copy(&c, &(struct shoal_memory){src->path, src->at, src->len});
         return model_read_container(m, c, st);
     }
-    if (size > 0 && net_weights_sniff(src->at, src->len)) {
-        st = net_import_bytes(&net, src->path, src->at, src->len, size);
+    if (net_weights_sniff(src->at, src->len)) {
+        st = net_import_source(&net, src, beside, opts);
         m->kind = &kind_net;
         m->is = net;
         return st;
@@ -138,8 +139,8 @@ static shoal_status model_read_source(shoal_model *m, struct source *src, unsign
     return st;
 }
 
-/* size > 0: weights of a net become one, whose pictures have that size. */
-static shoal_status model_read(shoal_model *m, const char *path, bool map, unsigned size)
+static shoal_status model_read(shoal_model *m, const char *path, bool map,
+                               const struct shoal_import_opts *opts)
 {
     struct container *c;
     struct source src;
@@ -158,37 +159,44 @@ static shoal_status model_read(shoal_model *m, const char *path, bool map, unsig
     }
     st = source_open(&src, path, map);
     if (st == SHOAL_OK)
-        st = model_read_source(m, &src, size);
+        st = model_read_source(m, &src, true, opts);
     source_close(&src);
     return st;
 }
 
-static shoal_status model_open(shoal_model **out, const char *path, bool map, unsigned size)
+static shoal_status model_open(shoal_model **out, const char *path, bool map,
+                               const struct shoal_import_opts *opts)
 {
     shoal_model *m;
     shoal_status st = model_new(&m, path);
 
     if (st == SHOAL_OK)
-        st = model_read(m, path, map, size);
+        st = model_read(m, path, map, opts);
     return model_settle(out, m, st);
 }
 
 shoal_status shoal_model_open(shoal_model **out, const char *path)
 {
-    return model_open(out, path, false, 0);
+    return model_open(out, path, false, &(struct shoal_import_opts){0});
 }
 
 shoal_status shoal_model_map(shoal_model **out, const char *path)
 {
-    return model_open(out, path, true, 0);
+    return model_open(out, path, true, &(struct shoal_import_opts){0});
 }
 
 shoal_status shoal_model_import(shoal_model **out, const char *path, unsigned size)
 {
-    return model_open(out, path, false, size);
+    return model_open(out, path, false, &(struct shoal_import_opts){.size = size});
 }
 
-/* fastText's models are used where they lie. */
+shoal_status shoal_model_import_as(shoal_model **out, const char *path,
+                                   const struct shoal_import_opts *opts)
+{
+    return model_open(out, path, false, opts);
+}
+
+/* fastText's models are used where they lie; nets of others are read as files are. */
 static shoal_status model_read_copy(shoal_model *m, const void *data, size_t size)
 {
     struct source src = {.path = m->path, .len = size, .slurped = mem_array(size, 1)};
@@ -197,7 +205,7 @@ static shoal_status model_read_copy(shoal_model *m, const void *data, size_t siz
     src.at = src.slurped;
     if (src.slurped) {
         memcpy(src.slurped, data, size);
-        st = model_read_source(m, &src, 0);
+        st = model_read_source(m, &src, false, &(struct shoal_import_opts){0});
     }
     source_close(&src);
     return st;
@@ -209,7 +217,7 @@ static shoal_status model_read_memory(shoal_model *m, const void *data, size_t s
     shoal_vectors *v;
     shoal_status st;
 
-    if (fasttext_sniff(data, size))
+    if (fasttext_sniff(data, size) || net_weights_sniff(data, size))
         return model_read_copy(m, data, size);
     if (!container_sniff_memory(data, size)) {
         st = vectors_open_memory(&v, m->path, data, size, NULL, 0);
@@ -428,7 +436,9 @@ bool shoal_model_predicts(const char *path)
     if (kind_recognise(&kind, path, &ours) != SHOAL_OK)
         return false;
     if (!ours && stat(path, &file) == 0 && S_ISREG(file.st_mode))
-        kind = is_foreign_classifier(path) ? &kind_classify : kind_inside(path);
+        kind = is_foreign_classifier(path) ? &kind_classify
+               : shoal_net_weights(path)   ? &kind_net
+                                           : kind_inside(path);
     return kind && kind->ask;
 }
 

@@ -67,14 +67,15 @@ shoal_status vectors_read(shoal_vectors **out, struct source *src);
 shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const void *data,
                                  size_t size, const char *words, size_t words_len);
 
-/* ---- net/: weights of a net in safetensors, ours or torchvision's -------------------------- */
+/* ---- net/: weights of a net of another program (net/outside.c) ----------------------------- */
 
 struct tensors;
 bool net_weights_in(const struct tensors *file);
 bool net_weights_sniff(const char *at, size_t len);
-/* The net of a file's bytes; pictures are size x size where the file does not say. */
-shoal_status net_import_bytes(shoal_net **out, const char *path, const char *at, size_t len,
-                              unsigned size);
+bool mar_sniff(const char *at, size_t len);
+/* The net of a file's bytes; with `beside` FILE.json may describe it. */
+shoal_status net_import_source(shoal_net **out, const struct source *src, bool beside,
+                               const struct shoal_import_opts *opts);
 
 /* ---- classify/: classes of text --------------------------------------------------------- */
 

@@ -391,6 +391,20 @@ static shoal_status check_all(const struct tensors *t)
     return st;
 }
 
+shoal_status tensors_unique(const struct tensors *t)
+{
+    const struct file_tensor **list = mem_array(t->n + 1, sizeof *list);
+    shoal_status st;
+
+    if (!list)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < t->n; i++)
+        list[i] = &t->at[i];
+    st = check_names(t, list);
+    free(list);
+    return st;
+}
+
 /* ---- a file ---- */
 
 static size_t header_len(const char *at)

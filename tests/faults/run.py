@@ -107,6 +107,7 @@ NEXT = ("train nextword ../stage/text.shoal --vectors ../stage/vectors.bin --len
 CLASSIFY = ("train classify ../stage/news.txt -q --dim 4 --epochs 2 --deterministic --word-ngrams 2 --buckets 500 "
             "--threads {} --checkpoint run --checkpoint-every epoch --metrics run.jsonl -o out.shoal")
 RUN = ("run/", "run.jsonl")
+OUTSIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "outside", "")
 
 SCENARIOS = [
     Scenario("vocab", "vocab -q ../stage/text.txt --threads 2 -o out.txt", old=["out.txt"]),
@@ -180,6 +181,9 @@ SCENARIOS = [
     Scenario("convert_classify", "convert -q ../stage/news.shoal out.bin", old=["out.bin"]),
     Scenario("convert_net", "convert -q ../stage/vgg.shoal out.safetensors",
              old=["out.safetensors"]),
+    Scenario("convert_pth", "convert -q " + OUTSIDE + "tiny.mar out.shoal", old=["out.shoal"]),
+    Scenario("convert_onnx", "convert -q ../stage/vgg.shoal out.onnx", old=["out.onnx"]),
+    Scenario("info_older_pth", "info " + OUTSIDE + "older.pth"),
     Scenario("convert_net_back", "convert -q ../stage/vgg.safetensors out.shoal",
              old=["out.shoal"]),
     Scenario("index", "index ../stage/vectors.shoal --m 4 --ef-construction 20 --threads 1 --questions 40 "

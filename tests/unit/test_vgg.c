@@ -162,6 +162,20 @@ static void gradients_are_right_for_odd_sizes_and_one_channel(void **state)
     check_gradient(&t);
 }
 
+/* 5 x 5 pixels are left, or 1 x 1: PyTorch's adaptive pool overlaps, or repeats. */
+static void gradients_are_right_through_means_of_the_last_maps(void **state)
+{
+    struct trial t;
+
+    (void)state;
+    trial_spec(&t,
+               "vgg depth=11 bn=0 base=16 channels=1 height=160 width=64 hidden=0 dropout=0 "
+               "outputs=3 sync=0 pool=3",
+               1, 2);
+    assert_int_equal(net_find(t.net, "classifier.weight")->dims[1], 128 * 9);
+    check_gradient(&t);
+}
+
 static void gradients_are_right_with_hidden_layers_and_dropout(void **state)
 {
     struct trial t;
@@ -512,6 +526,7 @@ int main(void)
         cmocka_unit_test(gradients_are_right_without_batch_norm),
         cmocka_unit_test(gradients_are_right_with_batch_norm),
         cmocka_unit_test(gradients_are_right_for_odd_sizes_and_one_channel),
+        cmocka_unit_test(gradients_are_right_through_means_of_the_last_maps),
         cmocka_unit_test(gradients_are_right_with_hidden_layers_and_dropout),
         cmocka_unit_test(every_depth_has_the_tensors_of_torchvision),
         cmocka_unit_test(a_pool_that_would_leave_nothing_is_left_out),

@@ -14,8 +14,19 @@ static shoal_status net_save(const void *model, const char *path,
 
     if (st != SHOAL_OK)
         return st;
+    if (format == SHOAL_FORMAT_ONNX)
+        return net_export_onnx(model, path);
     return format == SHOAL_FORMAT_SHOAL ? shoal_net_save(model, path)
                                         : shoal_net_export(model, path);
+}
+
+static shoal_status nextword_save(const void *model, const char *path,
+                                  const struct shoal_save_opts *opts)
+{
+    enum shoal_format format;
+    shoal_status st = saved_check(&kind_nextword, path, opts, &format);
+
+    return st == SHOAL_OK ? net_save(model, path, opts) : st;
 }
 
 static void net_close(void *model)
@@ -50,6 +61,7 @@ static void describe_training(const shoal_net *t, const struct shoal_reporter *t
                                            {"label", "label"},
                                            {"augmented", "augmented"},
                                            {"held_out", "held out"},
+                                           {"assumed", "assumed"},
                                            {"epochs", "epochs"},
                                            {"loss", "loss"},
                                            {"valid_loss", "valid loss"},
@@ -96,6 +108,9 @@ static void describe_pictures(const shoal_net *t, const struct shoal_reporter *t
         return;
     snprintf(text, sizeof text, "%u x %u x %u", width, height, channels);
     report_value(to, "images", NULL, VALUE_TEXT(text));
+    if (saved_net_resize(t) > 0)
+        report_noted(to, "resize", "pictures", VALUE_TEXT(text), "from a shorter side of %",
+                     VALUE_COUNT(saved_net_resize(t)), NO_VALUE);
 }
 
 /* Those on words have words for their shape. */
@@ -499,7 +514,7 @@ const struct kind kind_net = {
     .name = "net",
     .word = "net",
     .what = "a net",
-    .formats = 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS,
+    .formats = 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS | 1u << SHOAL_FORMAT_ONNX,
     .read = saved_net_read,
     .save = net_save,
     .classes = net_classes,
@@ -518,7 +533,7 @@ const struct kind kind_nextword = {
     .formats = 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS,
     .section = "vectors",
     .read = saved_net_read,
-    .save = net_save,
+    .save = nextword_save,
     .describe = net_describe,
     .ask = nextword_ask,
     .score = nextword_score,

@@ -50,6 +50,8 @@ shoal_status saved_net_read(void **out, struct container *c);
 shoal_status saved_net_check_pictures(const shoal_net *t, const char *path);
 /* Whether it takes pictures alone, not tables of numbers: its description has their shape. */
 bool saved_net_only_pictures(const shoal_net *t);
+/* How long the shorter side of a picture is made before its middle is cut out; 0: as it fits. */
+unsigned saved_net_resize(const shoal_net *t);
 /* Whether bytes begin as those of a JPEG or PNG file. */
 bool picture_sniff(const void *at, size_t len);
 /* How words are ranked behind a predicted vector x: by
@@ -83,6 +85,11 @@ float *word_ranks_prior(const shoal_vocab *words);
 shoal_status net_load_tensors(const struct net *net, float *params, const char *path);
 shoal_status net_copy_tensors(const struct net *net, float *params, const shoal_net *from,
                               const char *path);
+/* ---- onnx.c ---- */
+
+/* Of a perceptron or a VGG; its input is what the net's is, its output what it answers. */
+shoal_status net_export_onnx(const shoal_net *t, const char *path);
+
 /* What predicting needs, made once for many calls of up to `most` samples each. Not for two threads
  * at a time. */
 struct asker {

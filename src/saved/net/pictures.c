@@ -59,6 +59,17 @@ bool saved_net_only_pictures(const shoal_net *t)
     return shape_of(t, shape) && net_spec_has(t->net->spec, "channels");
 }
 
+unsigned saved_net_resize(const shoal_net *t)
+{
+    const char *fact = shoal_net_fact(t, "resize");
+    unsigned shape[3];
+    unsigned long value = fact && strlen(fact) < 6 ? strtoul(fact, NULL, 10) : 0;
+
+    return shape_of(t, shape) && value >= shape[1] && value >= shape[2] && value <= PICTURE_MAX_SIDE
+               ? (unsigned)value
+               : 0;
+}
+
 bool picture_sniff(const void *at, size_t len)
 {
     return len >= 8 &&
@@ -101,7 +112,7 @@ static shoal_status need_pictures(const shoal_net *t, unsigned shape[3])
 /* Files that threads read side by side. */
 struct reading {
     const shoal_net *net;
-    unsigned shape[3];
+    unsigned shape[3], resize;
     const char *const *paths;
     size_t n;
     atomic_size_t next;
@@ -116,7 +127,7 @@ static shoal_status read_one(const struct reading *r, size_t i, uint8_t *pixels)
     shoal_status st = picture_read(&p, r->paths[i], r->shape[0]);
 
     if (st == SHOAL_OK)
-        st = picture_fit(pixels, &p, r->shape[1], r->shape[2]);
+        st = picture_prepare(pixels, &p, r->resize, r->shape[1], r->shape[2]);
     for (size_t k = 0; k < in && st == SHOAL_OK; k++)
         r->x[i * in + k] = pixels[k];
     picture_fini(&p);
@@ -171,7 +182,7 @@ shoal_status shoal_net_predict_pictures(const shoal_net *t, const char *const *p
                                         float *y, size_t *done)
 {
     size_t most = asker_fit(t, n < FILES_AT_ONCE ? n : FILES_AT_ONCE), good = 0;
-    struct reading r = {.net = t};
+    struct reading r = {.net = t, .resize = saved_net_resize(t)};
     struct asker *asker;
     shoal_status st = need_pictures(t, r.shape);
 
@@ -255,6 +266,7 @@ shoal_status net_score_images(struct net_score *score, const shoal_net *t, shoal
 
     if (st == SHOAL_OK)
         st = match_classes(t, set);
+    set->resize = saved_net_resize(t);
     if (st == SHOAL_OK)
         st = asker_new(&a, t, AT_ONCE);
     if (st == SHOAL_OK)

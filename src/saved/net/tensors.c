@@ -1,7 +1,6 @@
 /* Nets and safetensors: weights from other programs, and for them. */
 #include "saved/dtype.h"
-#include "saved/saved.h"
-#include "saved/tensors.h"
+#include "saved/net/outside.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,69 +10,157 @@
 
 /* ---- one tensor ---- */
 
-/* Which may lie at any byte. */
-static float number_at(const char *at, enum shoal_dtype dtype, size_t i)
-{
-    float raw = 0, x;
+enum { SOME = 4096 }; /* numbers at once */
+#define SPARE ((size_t)4 << 20) /* so much at once is given back */
 
-    memcpy(&raw, at + dtype_size(dtype) * i, dtype_size(dtype));
-    dtype_decode(dtype, &raw, 1, 1, &x);
-    return x;
+void weights_shape(char *text, size_t cap, const size_t *dims, size_t ndims)
+{
+    size_t len = 0;
+
+    snprintf(text, cap, "no dimension");
+    for (size_t i = 0; i < ndims && len < cap; i++)
+        len += (size_t)snprintf(text + len, cap - len, "%s%zu", i > 0 ? " x " : "", dims[i]);
 }
 
-static bool same_shape(const struct tensor *t, const struct file_tensor *f)
+size_t weights_size(const struct file_tensor *f)
+{
+    size_t n = 1;
+
+    for (size_t i = 0; i < f->ndims; i++)
+        n *= f->dims[i];
+    return n;
+}
+
+static size_t net_dims(const struct tensor *t)
 {
     size_t n = 0;
 
     while (n < 4 && t->dims[n] > 0)
         n++;
-    if (f->ndims != n)
-        return false;
+    return n;
+}
+
+static shoal_status check_shape(const struct tensors *file, const struct tensor *t,
+                                const struct file_tensor *f)
+{
+    char found[96], want[96];
+    size_t n = net_dims(t);
+
+    if (f->ndims == n && memcmp(f->dims, t->dims, n * sizeof *t->dims) == 0)
+        return SHOAL_OK;
+    weights_shape(found, sizeof found, f->dims, f->ndims);
+    weights_shape(want, sizeof want, t->dims, n);
+    return shoal_fail(SHOAL_EFORMAT, "%s: %s is %s, want %s as the net has it", file->path, t->name,
+                      found, want);
+}
+
+/* Bytes of a number of ours to read; 0: none. */
+static size_t number_bytes(const struct file_tensor *f, enum shoal_dtype *dtype)
+{
+    if (strcmp(f->dtype, "F64") == 0)
+        return sizeof(double);
+    return tensors_dtype(f, dtype) ? dtype_size(*dtype) : 0;
+}
+
+/* n numbers that may lie at any byte. */
+static void decode(const struct file_tensor *f, const char *at, size_t n, float *out)
+{
+    enum shoal_dtype dtype = SHOAL_F32;
+    double wide[SOME];
+
+    if (number_bytes(f, &dtype) == sizeof(double)) {
+        memcpy(wide, at, n * sizeof *wide);
+        for (size_t i = 0; i < n; i++)
+            out[i] = (float)wide[i];
+        return;
+    }
+    memcpy(wide, at, n * dtype_size(dtype));
+    dtype_decode(dtype, wide, 1, n, out);
+}
+
+/* Where number i of a tensor lies, counted in numbers from its first. */
+static size_t place_of(const struct file_tensor *f, size_t i)
+{
+    size_t place = 0;
+
+    for (size_t d = f->ndims; d-- > 0; i /= f->dims[d])
+        place += i % f->dims[d] * f->strides[d];
+    return place;
+}
+
+static shoal_status check_finite(const struct tensors *file, const struct file_tensor *f,
+                                 const float *x, size_t from, size_t n)
+{
     for (size_t i = 0; i < n; i++)
-        if (f->dims[i] != t->dims[i])
-            return false;
-    return true;
+        if (!isfinite(x[i]))
+            return shoal_fail(SHOAL_EFORMAT, "%s: number %zu of %s is %g", file->path, from + i,
+                              f->name, (double)x[i]);
+    return SHOAL_OK;
+}
+
+shoal_status weights_floats(const struct tensors *file, const struct file_tensor *f, bool spare,
+                            float *out)
+{
+    const char *at = file->data + f->begin, *used = at;
+    enum shoal_dtype dtype = SHOAL_F32;
+    size_t bytes = number_bytes(f, &dtype), n = weights_size(f), some;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += some) {
+        some = n - i < SOME ? n - i : SOME;
+        for (size_t k = 0; k < some && f->strided; k++)
+            decode(f, at + place_of(f, i + k) * bytes, 1, out + i + k);
+        if (!f->strided)
+            decode(f, at + i * bytes, some, out + i);
+        st = check_finite(file, f, out + i, i, some);
+        if (spare && !f->strided && (size_t)(at + i * bytes - used) >= SPARE) {
+            mem_release((void *)(uintptr_t)used, (size_t)(at + i * bytes - used));
+            used = at + i * bytes;
+        }
+    }
+    return st;
+}
+
+/* A layer may have been made without a bias: then it is 0. */
+static bool may_lack(const struct tensors *file, const struct tensor *t)
+{
+    size_t len = strlen(t->name);
+    char weight[NET_NAME + 8];
+
+    if (len < 6 || strcmp(t->name + len - 5, ".bias") != 0)
+        return false;
+    snprintf(weight, sizeof weight, "%.*s.weight", (int)(len - 5), t->name);
+    return tensors_find(file, weight) != NULL;
 }
 
 static shoal_status check_one(const struct tensors *file, const struct tensor *t)
 {
     const struct file_tensor *f = tensors_find(file, t->name);
     enum shoal_dtype dtype;
+    size_t bytes;
+    shoal_status st;
 
     if (!f)
-        return shoal_fail(SHOAL_EFORMAT, "%s: no tensor %s, which the net has", file->path,
-                          t->name);
-    if (!same_shape(t, f))
-        return shoal_fail(SHOAL_EFORMAT, "%s: the shape of %s is not that of the net", file->path,
-                          t->name);
-    if (!tensors_dtype(f, &dtype))
-        return shoal_fail(SHOAL_EFORMAT, "%s: numbers of %s are \"%s\", want F32, F16 or BF16",
+        return may_lack(file, t) ? SHOAL_OK
+                                 : shoal_fail(SHOAL_EFORMAT, "%s: no tensor %s, which the net has",
+                                              file->path, t->name);
+    st = check_shape(file, t, f);
+    if (st != SHOAL_OK)
+        return st;
+    bytes = number_bytes(f, &dtype);
+    if (bytes == 0)
+        return shoal_fail(SHOAL_EFORMAT, "%s: numbers of %s are \"%s\", want F32, F16, BF16 or F64",
                           file->path, t->name, f->dtype);
     if (f->begin > f->end || f->end > file->size ||
-        f->end - f->begin != t->size * dtype_size(dtype))
+        (!f->strided && f->end - f->begin != t->size * bytes))
         return shoal_fail(SHOAL_EFORMAT, "%s: %s lies at bytes %zu to %zu of %zu, which do not fit",
                           file->path, t->name, f->begin, f->end, file->size);
     return SHOAL_OK;
 }
 
-/* Of a tensor that was checked. */
-static shoal_status load_one(const struct tensors *file, const struct tensor *t, float *params)
-{
-    const struct file_tensor *f = tensors_find(file, t->name);
-    enum shoal_dtype dtype = SHOAL_F32;
+/* ---- all of a net ---- */
 
-    tensors_dtype(f, &dtype);
-    for (size_t i = 0; i < t->size; i++) {
-        params[t->at + i] = number_at(file->data + f->begin, dtype, i);
-        if (!isfinite(params[t->at + i]))
-            return shoal_fail(SHOAL_EFORMAT, "%s: number %zu of %s is %g", file->path, i, t->name,
-                              (double)params[t->at + i]);
-    }
-    return SHOAL_OK;
-}
-
-/* That every tensor of the net is there: to be asked before memory is taken for them. */
-static shoal_status check_all(const struct tensors *file, const struct net *net)
+shoal_status weights_check(const struct tensors *file, const struct net *net)
 {
     shoal_status st = SHOAL_OK;
 
@@ -82,16 +169,72 @@ static shoal_status check_all(const struct tensors *file, const struct net *net)
     return st;
 }
 
-static shoal_status load_all(const struct tensors *file, const struct net *net, float *params)
+shoal_status weights_load(const struct tensors *file, const struct net *net, bool spare,
+                          float *params)
 {
-    shoal_status st = check_all(file, net);
+    shoal_status st = weights_check(file, net);
 
-    for (size_t i = 0; i < net->ntensors && st == SHOAL_OK; i++)
-        st = load_one(file, &net->tensors[i], params);
+    for (size_t i = 0; i < net->ntensors && st == SHOAL_OK; i++) {
+        const struct tensor *t = &net->tensors[i];
+        const struct file_tensor *f = tensors_find(file, t->name);
+
+        if (f)
+            st = weights_floats(file, f, spare, params + t->at);
+        else
+            memset(params + t->at, 0, t->size * sizeof *params);
+    }
     return st;
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const struct file_tensor *x = *(const struct file_tensor *const *)a;
+    const struct file_tensor *y = *(const struct file_tensor *const *)b;
+
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+bool weights_apart(const struct tensors *file)
+{
+    const struct file_tensor **list = mem_array(file->n + 1, sizeof *list);
+    bool apart = list != NULL;
+
+    for (size_t i = 0; i < file->n && apart; i++)
+        list[i] = &file->at[i];
+    if (apart)
+        qsort(list, file->n, sizeof *list, by_place);
+    for (size_t i = 1; i < file->n && apart; i++)
+        apart = list[i - 1]->end <= list[i]->begin;
+    free(list);
+    return apart;
+}
+
 /* ---- a file ---- */
+
+/* "module." of DataParallel, "_orig_mod." of torch.compile, "model." of wrappers: taken away when
+ * all have it. */
+static bool strip(struct tensors *t, const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    for (size_t i = 0; i < t->n; i++)
+        if (strncmp(t->at[i].name, prefix, len) != 0)
+            return false;
+    for (size_t i = 0; i < t->n; i++)
+        memmove(t->at[i].name, t->at[i].name + len, strlen(t->at[i].name + len) + 1);
+    return t->n > 0;
+}
+
+shoal_status weights_read(struct tensors *t, const char *path, const char *at, size_t len)
+{
+    static const char *const prefixes[] = {"module.", "_orig_mod.", "model."};
+    shoal_status st =
+        pth_sniff(at, len) ? pth_read(t, path, at, len) : tensors_read(t, path, at, len);
+
+    for (size_t i = 0; i < 2 * sizeof prefixes / sizeof *prefixes && st == SHOAL_OK; i++)
+        strip(t, prefixes[i % (sizeof prefixes / sizeof *prefixes)]);
+    return st;
+}
 
 static shoal_status open_file(struct tensors *file, char **data, const char *path)
 {
@@ -99,9 +242,11 @@ static shoal_status open_file(struct tensors *file, char **data, const char *pat
     shoal_status st = stream_slurp(data, &len, path, FILE_MAX);
 
     *file = (struct tensors){0};
-    if (st == SHOAL_OK && !tensors_sniff(*data, len))
-        st = shoal_fail(SHOAL_EFORMAT, "%s: neither a model of ours nor safetensors", path);
-    return st == SHOAL_OK ? tensors_read(file, path, *data, len) : st;
+    if (st == SHOAL_OK && !tensors_sniff(*data, len) && !pth_sniff(*data, len))
+        st = shoal_fail(SHOAL_EFORMAT,
+                        "%s: neither a model of ours nor safetensors nor what torch.save writes",
+                        path);
+    return st == SHOAL_OK ? weights_read(file, path, *data, len) : st;
 }
 
 shoal_status net_load_tensors(const struct net *net, float *params, const char *path)
@@ -111,7 +256,7 @@ shoal_status net_load_tensors(const struct net *net, float *params, const char *
     shoal_status st = open_file(&file, &data, path);
 
     if (st == SHOAL_OK)
-        st = load_all(&file, net, params);
+        st = weights_load(&file, net, false, params);
     tensors_fini(&file);
     free(data);
     return st;
@@ -264,197 +409,4 @@ shoal_status shoal_net_export(const shoal_net *t, const char *path)
     bytes_fini(&meta);
     free(list);
     return st;
-}
-
-/* ---- reading ---- */
-
-/* Which VGG has such tensors. */
-static shoal_status guess_spec(const struct tensors *file, unsigned size, char *spec, size_t cap)
-{
-    const struct file_tensor *first = tensors_find(file, "features.0.weight");
-    const struct file_tensor *hidden = tensors_find(file, "classifier.0.weight");
-    const struct file_tensor *last =
-        tensors_find(file, hidden ? "classifier.6.weight" : "classifier.weight");
-    size_t convs = 0, norms = 0;
-
-    for (size_t i = 0; i < file->n; i++) {
-        convs += strncmp(file->at[i].name, "features.", 9) == 0 && file->at[i].ndims == 4;
-        norms += strstr(file->at[i].name, ".running_mean") != NULL;
-    }
-    if (!first || !last || first->ndims != 4 || last->ndims != 2 || (hidden && hidden->ndims != 2))
-        return shoal_fail(SHOAL_EFORMAT,
-                          "%s: its tensors are not those of a VGG (features.0.weight to "
-                          "classifier.weight)",
-                          file->path);
-    snprintf(spec, cap,
-             "vgg depth=%zu bn=%d base=%zu channels=%zu height=%u width=%u hidden=%zu dropout=%s "
-             "outputs=%zu sync=0",
-             convs + 3, norms > 0, first->dims[0], first->dims[1], size, size,
-             hidden ? hidden->dims[0] : 0, hidden ? "0.5" : "0", last->dims[0]);
-    return SHOAL_OK;
-}
-
-/* Ours, or a guess; a text of the metadata that is too long is none of ours. */
-static shoal_status find_spec(const struct tensors *file, unsigned size, char *spec, size_t cap)
-{
-    char *text;
-    size_t len;
-    shoal_status st = tensors_text(file, "spec", &text, &len);
-
-    if (st == SHOAL_OK && (!text || len >= cap)) {
-        free(text);
-        return guess_spec(file, size, spec, cap);
-    }
-    if (st == SHOAL_OK)
-        snprintf(spec, cap, "%s", text);
-    free(text);
-    return st;
-}
-
-static shoal_status read_scaling(const struct tensors *file, shoal_net *t)
-{
-    static const float mean[] = {0.485f, 0.456f, 0.406f}, std[] = {0.229f, 0.224f, 0.225f};
-    size_t area = t->net->inputs / 3, len;
-    char *text, *at;
-    shoal_status st = tensors_text(file, "scaling", &text, &len);
-
-    if (st == SHOAL_OK)
-        st = scaling_init(&t->in, t->net->inputs);
-    at = text;
-    for (size_t i = 0; i < t->net->inputs && st == SHOAL_OK; i++) {
-        size_t channel = area > 0 && i / area < 3 ? i / area : 0;
-
-        t->in.mean[i] = text ? number_read_float(at, &at) : 255 * mean[channel];
-        t->in.inverse[i] = text ? number_read_float(at, &at) : 1 / (255 * std[channel]);
-        if (!isfinite(t->in.mean[i]) || !isfinite(t->in.inverse[i]))
-            st = shoal_fail(SHOAL_EFORMAT, "%s: the scaling of its metadata is no numbers",
-                            file->path);
-    }
-    free(text);
-    return st;
-}
-
-static shoal_status read_facts(const struct tensors *file, shoal_net *t)
-{
-    char *text;
-    size_t len;
-    shoal_status st = tensors_text(file, "facts", &text, &len);
-
-    if (st == SHOAL_OK && text && len > 0) {
-        swap_bytes(text, len, '\n', '\0');
-        st = bytes_add(&t->facts, text, len);
-        if (st == SHOAL_OK && text[len - 1] != '\0')
-            st = bytes_add(&t->facts, "", 1);
-    }
-    free(text);
-    return st;
-}
-
-static shoal_status read_columns(const struct tensors *file, shoal_net *t)
-{
-    char *text;
-    size_t len;
-    shoal_status st = tensors_text(file, "columns", &text, &len);
-
-    if (st == SHOAL_OK && text)
-        st = columns_read(&t->columns, file->path, text, len);
-    free(text);
-    return st == SHOAL_OK ? saved_net_check_columns(t, file->path) : st;
-}
-
-static shoal_status import(shoal_net **out, const struct tensors *file, unsigned size)
-{
-    char spec[NET_SPEC];
-    struct net *net = NULL;
-    float *params;
-    shoal_status st = find_spec(file, size, spec, sizeof spec);
-
-    if (st == SHOAL_OK)
-        st = net_new(&net, spec);
-    if (st == SHOAL_OK)
-        st = check_all(file, net);
-    params = st == SHOAL_OK ? mem_map(net->size * sizeof *params) : NULL;
-    if (!params) {
-        net_free(net);
-        return st == SHOAL_OK ? SHOAL_ENOMEM : st;
-    }
-    st = saved_net_new(out, net, params);
-    if (st == SHOAL_OK)
-        st = load_all(file, net, params);
-    if (st == SHOAL_OK)
-        st = read_scaling(file, *out);
-    if (st == SHOAL_OK)
-        st = read_facts(file, *out);
-    if (st == SHOAL_OK)
-        st = read_columns(file, *out);
-    return st == SHOAL_OK ? saved_net_check_pictures(*out, file->path) : st;
-}
-
-bool net_weights_in(const struct tensors *file)
-{
-    char *spec = NULL;
-    size_t len;
-    bool found = tensors_find(file, "features.0.weight") ||
-                 (tensors_text(file, "spec", &spec, &len) == SHOAL_OK && spec);
-
-    free(spec);
-    return found;
-}
-
-bool net_weights_sniff(const char *at, size_t len)
-{
-    struct tensors file = {0};
-    bool found = tensors_sniff(at, len) && tensors_read(&file, "", at, len) == SHOAL_OK &&
-                 net_weights_in(&file);
-
-    tensors_fini(&file);
-    return found;
-}
-
-static shoal_status settle(shoal_net **out, shoal_status st)
-{
-    if (st != SHOAL_OK) {
-        shoal_net_close(*out);
-        *out = NULL;
-    }
-    return st;
-}
-
-shoal_status net_import_bytes(shoal_net **out, const char *path, const char *at, size_t len,
-                              unsigned size)
-{
-    struct tensors file;
-    shoal_status st = tensors_read(&file, path, at, len);
-
-    *out = NULL;
-    if (st != SHOAL_OK)
-        return st;
-    st = settle(out, import(out, &file, size));
-    tensors_fini(&file);
-    return st;
-}
-
-shoal_status shoal_net_import(shoal_net **out, const char *path, unsigned size)
-{
-    struct tensors file;
-    char *data = NULL;
-    shoal_status st = open_file(&file, &data, path);
-
-    *out = NULL;
-    if (st == SHOAL_OK)
-        st = settle(out, import(out, &file, size));
-    tensors_fini(&file);
-    free(data);
-    return st;
-}
-
-bool shoal_net_weights(const char *path)
-{
-    struct tensors file;
-    char *data = NULL;
-    bool found = open_file(&file, &data, path) == SHOAL_OK && net_weights_in(&file);
-
-    tensors_fini(&file);
-    free(data);
-    return found;
 }

@@ -20,6 +20,7 @@ const struct shoal_choice shoal_format_choices[] = {
     [SHOAL_FORMAT_SAFETENSORS] = {"safetensors", "Hugging Face's (.safetensors)"},
     [SHOAL_FORMAT_FASTTEXT] = {"fasttext", "fastText's model, with its n-grams (.ftz, also .bin)"},
     [SHOAL_FORMAT_FLORET] = {"floret", "spaCy's table of hashed rows (.floret)"},
+    [SHOAL_FORMAT_ONNX] = {"onnx", "nets, for other programs (.onnx)"},
     {0},
 };
 
@@ -192,6 +193,7 @@ static const struct format formats[] = {
                                   safetensors_save},
     [SHOAL_FORMAT_FASTTEXT] = {"fastText's model", ".ftz", BIT(SHOAL_F32), vectors_fasttext_save},
     [SHOAL_FORMAT_FLORET] = {"floret's table", ".floret", BIT(SHOAL_F32), vectors_floret_save},
+    [SHOAL_FORMAT_ONNX] = {"ONNX", ".onnx", BIT(SHOAL_F32), NULL}, /* of nets: net/onnx.c */
 };
 
 #define FORMATS (sizeof formats / sizeof *formats)
@@ -199,7 +201,7 @@ static const struct format formats[] = {
 /* What others would take such a file for: nothing of ours is written under these names. Any other
  * ending is a name, as .zip and .mar are. */
 #define FOREIGN                                                                                    \
-    ".onnx .pt .pth .npz .csv .tsv .json .jsonl .parquet .pkl .h5 .hdf5 .keras .tflite .pb .gguf " \
+    ".pt .pth .npz .csv .tsv .json .jsonl .parquet .pkl .h5 .hdf5 .keras .tflite .pb .gguf " \
     ".gz .zst .bz2 .xz"
 
 /* Its last letters from the point on, or NULL. */
@@ -288,7 +290,7 @@ shoal_status saved_format(enum shoal_format *out, const char *what, unsigned can
 shoal_status shoal_save_check(const char *path, const struct shoal_save_opts *opts,
                               enum shoal_format *format)
 {
-    shoal_status st = saved_format(format, "vectors", ~0u, path, opts);
+    shoal_status st = saved_format(format, "vectors", ~BIT(SHOAL_FORMAT_ONNX), path, opts);
 
     if (st != SHOAL_OK)
         return st;

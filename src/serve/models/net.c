@@ -21,6 +21,7 @@ struct net_model {
     bool pictures;
     bool likeliest;                   /* is answered: classes of pictures, or that have names */
     unsigned channels, height, width; /* of them */
+    unsigned resize;
     struct spares askers;
 };
 
@@ -52,6 +53,7 @@ static shoal_status net_open(const void **out, const shoal_model *model)
     m->in = shoal_net_inputs(m->net);
     m->out = shoal_net_outputs(m->net);
     m->pictures = shoal_net_pictures(m->net, &m->channels, &m->height, &m->width);
+    m->resize = saved_net_resize(m->net);
     m->likeliest = shoal_net_classes(m->net) && (m->pictures || shoal_net_fact(m->net, "class.0"));
     m->at_once = asker_fit(m->net, AT_ONCE);
     *out = m;
@@ -188,7 +190,7 @@ static shoal_status take_picture(const struct net_model *m, struct request *q, c
     if (st == SHOAL_OK)
         st = picture_decode(&p, "picture", at, len, m->channels);
     if (st == SHOAL_OK)
-        st = picture_fit(pixels, &p, m->height, m->width);
+        st = picture_prepare(pixels, &p, m->resize, m->height, m->width);
     for (size_t i = 0; i < m->in && st == SHOAL_OK; i++)
         x[i] = pixels[i];
     *n = m->in;
