@@ -88,6 +88,17 @@ def embeddings(s):
     a = s.ask("GET", "/models/words/map?word=sea&k=4").json()
     check("map gives a place to the word and its neighbours", len(a["map"]) == 5 and a["map"][0]["word"] == "sea"
           and all("x" in p and "y" in p for p in a["map"]), a)
+    for _ in range(600):
+        a = s.ask("GET", "/models/words/map")
+        if a.status != 200 or "making" not in a.json():
+            break
+        time.sleep(0.05)
+    whole = a.json() if a.status == 200 else {}
+    check("map without a word is that of the commonest words", whole.get("words", [])[:1] == ["sea"]
+          and [l["name"] for l in whole["layouts"]] == ["t-SNE", "PCA"], str(a)[:200])
+    n = len(whole.get("words", []))
+    sizes = [len(base64.b64decode(x)) for x in (whole["layouts"][0]["places"], whole["near"]["ids"], whole["vectors"]["at"])]
+    check("with a place, neighbours and a vector of each", sizes == [4 * n, 2 * n * whole["near"]["k"], n * whole["vectors"]["dim"]], sizes)
     a = s.ask("GET", "/models/words/similar?word=fsh")
     check("an unknown word is 404 and those spelt alike are named", a.status == 404 and "did you mean fish" in
           a.json()["message"], a)
@@ -301,7 +312,7 @@ def browsers(s):
     a = s.ask("GET", "/")
     check("the page is HTML with a policy", a.status == 200 and "text/html" in a.headers["Content-Type"]
           and "default-src 'none'" in a.headers["Content-Security-Policy"] and b"<html" in a.body, a)
-    page = a.body + s.ask("GET", "/page.js").body + s.ask("GET", "/page.css").body
+    page = a.body + b"".join(s.ask("GET", "/" + x).body for x in ("page.js", "page.css", "map.js", "map.css"))
     outside = [x for x in re.findall(rb"(?:src|href|url|fetch)\W{1,3}(https?:)?//[\w.]+", page)]
     check("the page asks no other place", not outside, outside)
     port = s.address["management"].rsplit(":", 1)[1]

@@ -151,7 +151,7 @@ const char *request_segment(const struct request *q, size_t i)
     return i < q->query.nsegments ? q->query.segments[i] : "";
 }
 
-/* Made from src/serve/page by scripts/embed.sh when the library is built. */
+/* Made from src/serve/page and src/saved/page by scripts/embed.sh when the library is built. */
 #include "page.inc"
 
 static const struct page_file {
@@ -163,6 +163,8 @@ static const struct page_file {
     {"", "text/html; charset=utf-8", page_html, sizeof page_html - 1},
     {"page.css", "text/css; charset=utf-8", page_css, sizeof page_css - 1},
     {"page.js", "text/javascript; charset=utf-8", page_js, sizeof page_js - 1},
+    {"map.css", "text/css; charset=utf-8", map_css, sizeof map_css - 1},
+    {"map.js", "text/javascript; charset=utf-8", map_js, sizeof map_js - 1},
 };
 
 /* What a browser is shown; NULL when there is no such file. */
