@@ -100,7 +100,7 @@ static const struct http_handler show_handler = {
     .begin = show_begin,
     .end = show_end,
     .policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-              "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+              "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };
 
 /* ---- opening ---- */

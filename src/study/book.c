@@ -439,7 +439,8 @@ static void html_block(struct prose *t, const char *text)
 static void sheet_html(struct prose *t, const struct sheet *s)
 {
     page_section(t, s->title);
-    prose_add(t, "<div class=\"wide\"><table>\n<tr>");
+    page_wide(t, s->title);
+    prose_add(t, "<table>\n<tr>");
     for (size_t k = 0; k < s->ncolumns; k++)
         prose_wrap(t, s->columns[k].as == AS_WORD ? "<th class=\"w\">" : "<th>", s->columns[k].head,
                    "</th>");

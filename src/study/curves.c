@@ -314,7 +314,8 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
         prediction_draw(&a, s, cluster);
     draw_runs(&a, s);
     page_section(t, "What limits each cell");
-    prose_add(t, "<div class=\"wide\"><table>\n");
+    page_wide(t, "What limits each cell");
+    prose_add(t, "<table>\n");
     say_verdicts(t, s);
     prose_add(t, "</table></div>\n");
     page_end(t);

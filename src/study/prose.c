@@ -51,6 +51,20 @@ void prose_escape(struct prose *t, const char *words)
     }
 }
 
+void prose_json(struct prose *t, const char *words)
+{
+    prose_add(t, "\"");
+    for (; *words; words++) {
+        unsigned char c = (unsigned char)*words;
+
+        if (c < 0x20 || strchr("\"\\<>&", c))
+            prose_add(t, "\\u%04x", c);
+        else
+            prose_add(t, "%c", c);
+    }
+    prose_add(t, "\"");
+}
+
 void prose_wrap(struct prose *t, const char *before, const char *words, const char *after)
 {
     prose_add(t, "%s", before);

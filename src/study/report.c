@@ -361,15 +361,17 @@ static void say_ranks(struct prose *t, const struct shoal_measures *m)
     prose_add(t, ".</p>\n");
 }
 
-static void say_run(struct prose *t, const shoal_run *run)
+static void say_run(struct prose *t, const shoal_run *run, bool live)
 {
     const struct shoal_measures *m = &run->end;
 
     prose_wrap(t, "<div class=\"said\"><p>", run->model, "");
-    prose_add(t, "%s learned from %s ", m->done ? "" : ", which did not come to its end,",
+    prose_add(t, "%s learned from %s ",
+              m->done ? "" : live ? " has" : ", which did not come to its end,",
               number_short(m->units).text);
     prose_escape(t, m->unit);
-    prose_add(t, " in %s, %s a second, on %u %s.", number_time(m->seconds).text,
+    prose_add(t, "%s in %s, %s a second, on %u %s.",
+              live && !m->done ? " so far," : "", number_time(m->seconds).text,
               number_short(m->rate).text, m->ranks, m->ranks == 1 ? "rank" : "ranks");
     say_loss(t, run);
     prose_add(t, "</p>\n");
@@ -390,35 +392,221 @@ static const char *setting_of(const shoal_run *run, const char *key)
     return NULL;
 }
 
+/* The first run that has it; it is there. */
+static size_t first_with(struct runs runs, const char *key)
+{
+    size_t first = 0;
+
+    while (!setting_of(runs.at[first], key))
+        first++;
+    return first;
+}
+
+/* A rate of 0 is one that was chosen: `first_lr` says which. */
+static void settings_cell(struct prose *t, const shoal_run *run, const char *key)
+{
+    const char *value = setting_of(run, key), *first = setting_of(run, "first_lr");
+
+    if (value && first && strcmp(key, "lr") == 0 && strcmp(value, "0") == 0)
+        prose_wrap(t, "<td>chosen: ", first, "</td>");
+    else
+        prose_wrap(t, "<td>", value ? value : "-", "</td>");
+}
+
 /* A row of the table: what each run has. */
 static void settings_row(struct prose *t, struct runs runs, const char *key)
 {
     prose_wrap(t, "<tr><td class=\"w\">", key, "</td>");
-    for (size_t i = 0; i < runs.n; i++) {
-        const char *value = setting_of(runs.at[i], key);
-
-        prose_wrap(t, "<td>", value ? value : "-", "</td>");
-    }
+    for (size_t i = 0; i < runs.n; i++)
+        settings_cell(t, runs.at[i], key);
     prose_add(t, "</tr>\n");
 }
 
 static void settings_table(struct prose *t, struct runs runs)
 {
-    prose_add(t, "<div class=\"wide\"><table>\n<tr><th class=\"w\">setting</th>");
+    page_wide(t, "Settings");
+    prose_add(t, "<table class=\"settings\">\n<tr><th class=\"w\">setting</th>");
     for (size_t i = 0; i < runs.n; i++)
         prose_wrap(t, "<th>", runs.names[i], "</th>");
     prose_add(t, "</tr>\n");
     for (size_t i = 0; i < runs.n; i++)
         for (size_t k = 0; k < runs.at[i]->nsettings; k++) {
             const char *key = runs.at[i]->settings[k].key;
-            size_t first = 0; /* run that has it, which gave it a row */
 
-            while (!setting_of(runs.at[first], key))
-                first++;
-            if (first == i)
+            if (first_with(runs, key) == i)
                 settings_row(t, runs, key);
         }
     prose_add(t, "</table></div>\n");
+}
+
+/* ---- runs beside each other ---- */
+
+static bool differs(struct runs runs, const char *key)
+{
+    const char *first = setting_of(runs.at[0], key);
+
+    for (size_t i = 1; i < runs.n; i++) {
+        const char *value = setting_of(runs.at[i], key);
+
+        if (!first != !value || (first && strcmp(first, value) != 0))
+            return true;
+    }
+    return false;
+}
+
+/* Where a run was kept says nothing of how it was made, and `first_lr` says what `lr` became. */
+static bool is_place(const char *key)
+{
+    static const char *const places[] = {"output", "metrics", "checkpoint", "inputs", "watch", "lr"};
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (strcmp(key, places[i]) == 0)
+            return true;
+    return false;
+}
+
+enum { DIFFERENCES = 8 }; /* settings that have a column */
+
+static size_t find_differences(const char **keys, struct runs runs)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < runs.n; i++)
+        for (size_t k = 0; k < runs.at[i]->nsettings && n < DIFFERENCES; k++) {
+            const char *key = runs.at[i]->settings[k].key;
+
+            if (first_with(runs, key) == i && differs(runs, key) && !is_place(key))
+                keys[n++] = key;
+        }
+    return n;
+}
+
+/* A column of the table: a number of each run, of which the best is marked. */
+static const struct measure {
+    const char *head;
+    size_t at; /* in struct shoal_measures */
+    struct short_number (*show)(double x);
+    bool more; /* is better */
+} measures[] = {
+    {"time", offsetof(struct shoal_measures, seconds), number_time, false},
+    {"examples/s", offsetof(struct shoal_measures, rate), number_short, true},
+    {"training loss", offsetof(struct shoal_measures, loss), number_plain, false},
+    {"validation loss", offsetof(struct shoal_measures, held), number_plain, false},
+    {"quality", offsetof(struct shoal_measures, quality), number_plain, true},
+};
+
+enum { MEASURES = sizeof measures / sizeof *measures };
+
+static double measured(const shoal_run *run, const struct measure *m)
+{
+    return *(const double *)(const void *)((const char *)&run->end + m->at);
+}
+
+/* The run that has the best of it; runs.n: none has any. */
+static size_t best_of(struct runs runs, const struct measure *m)
+{
+    size_t best = runs.n;
+
+    for (size_t i = 0; i < runs.n; i++) {
+        double x = measured(runs.at[i], m), than = best < runs.n ? measured(runs.at[best], m) : x;
+
+        if (isfinite(x) && (best == runs.n || (m->more ? x > than : x < than)))
+            best = i;
+    }
+    return best;
+}
+
+static void runs_row(struct prose *t, struct runs runs, size_t i, const char *const *keys, size_t n)
+{
+    prose_wrap(t, "<tr><td class=\"w\">", runs.names[i], "</td>");
+    for (size_t k = 0; k < n; k++) {
+        const char *value = setting_of(runs.at[i], keys[k]);
+
+        prose_wrap(t, "<td>", value ? value : "-", "</td>");
+    }
+    for (size_t k = 0; k < MEASURES; k++) {
+        double x = measured(runs.at[i], &measures[k]);
+        bool best = best_of(runs, &measures[k]) == i;
+
+        if (best_of(runs, &measures[k]) == runs.n)
+            continue;
+        prose_add(t, "<td data-n=\"%.9g\"%s>%s%s</td>",
+                  isfinite(x) ? x : measures[k].more ? -1e300 : 1e300, best ? " class=\"best\"" : "",
+                  measures[k].show(x).text, best ? " <small>best</small>" : "");
+    }
+    prose_add(t, "</tr>\n");
+}
+
+/* Of several runs: what differs between them and what came of it. */
+static void runs_table(struct prose *t, struct runs runs)
+{
+    const char *keys[DIFFERENCES];
+    size_t n = find_differences(keys, runs);
+
+    page_section(t, "Runs");
+    page_wide(t, "Runs");
+    prose_add(t, "<table class=\"sortable\">\n<thead><tr><th class=\"w\">run</th>");
+    for (size_t k = 0; k < n; k++)
+        prose_wrap(t, "<th>", keys[k], "</th>");
+    for (size_t k = 0; k < MEASURES; k++)
+        if (best_of(runs, &measures[k]) < runs.n)
+            prose_wrap(t, "<th>", measures[k].head, "</th>");
+    prose_add(t, "</tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < runs.n; i++)
+        runs_row(t, runs, i, keys, n);
+    prose_add(t, "</tbody></table></div>\n");
+}
+
+/* ---- a run that goes on ---- */
+
+#define STALLED 60.0 /* seconds in which a run that works has written something */
+
+/* "43 %, 2.1 min left: running", with a bar. */
+static void live_state(struct prose *t, const shoal_run *run, const char *name)
+{
+    const struct shoal_measures *m = &run->end;
+    double p = run->progress, left = p > 0 ? m->seconds * (1 - p) / p : NAN;
+    bool stalled = run->silent > STALLED;
+
+    prose_add(t, "<p class=\"live-run\">");
+    if (*name)
+        prose_wrap(t, "<b>", name, "</b> ");
+    prose_add(t, "<progress max=\"1\" value=\"%.4f\" aria-label=\"progress", p);
+    prose_wrap(t, " of ", *name ? name : run->model, "\"></progress> ");
+    if (m->done)
+        prose_add(t, "ended after %s", number_time(m->seconds).text);
+    else
+        prose_add(t, "%.0f %%, %s left: %s", 100 * p, number_time(left).text,
+                  stalled ? "stalled" : "running");
+    if (!m->done && stalled)
+        prose_add(t, ", nothing was written for %s", number_time(run->silent).text);
+    prose_add(t, "</p>\n");
+}
+
+static void live_states(struct prose *t, struct runs runs)
+{
+    prose_add(t, "<div class=\"live-state\" aria-live=\"off\">\n");
+    for (size_t i = 0; i < runs.n; i++)
+        live_state(t, runs.at[i], runs.n > 1 ? runs.names[i] : "");
+    prose_add(t, "</div>\n");
+}
+
+static bool all_over(struct runs runs)
+{
+    for (size_t i = 0; i < runs.n; i++)
+        if (!runs.at[i]->end.done)
+            return false;
+    return true;
+}
+
+/* Of the runs that go on, how far all of them are. */
+static double mean_progress(struct runs runs)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < runs.n; i++)
+        sum += runs.at[i]->end.done ? 1 : runs.at[i]->progress;
+    return sum / (double)runs.n;
 }
 
 /* ---- the page ---- */
@@ -428,61 +616,66 @@ struct shoal_report_opts shoal_report_default(void)
     return (struct shoal_report_opts){.title = NULL, .plots = NULL};
 }
 
-static void say_runs(struct prose *t, struct runs runs)
+static void say_runs(struct prose *t, struct runs runs, bool live)
 {
     for (size_t i = 0; i < runs.n; i++) {
         if (runs.n > 1)
             prose_wrap(t, "<h3>", runs.names[i], "</h3>\n");
-        say_run(t, runs.at[i]);
+        say_run(t, runs.at[i], live);
     }
 }
 
-static bool any_ranks(struct runs runs)
+/* Whether there is something to say of ranks: 1, or 2 where some run has several. */
+static int any_ranks(struct runs runs)
 {
-    for (size_t i = 0; i < runs.n; i++)
-        if (runs.at[i]->nranks > 0 || runs.at[i]->has_stale || runs.at[i]->ntracks > 0)
-            return true;
-    return false;
+    int any = 0;
+
+    for (size_t i = 0; i < runs.n; i++) {
+        const shoal_run *run = runs.at[i];
+
+        if (run->nranks > 1 || run->has_stale || run->ntracks > 1)
+            return 2;
+        any |= run->nranks > 0 || run->ntracks > 0;
+    }
+    return any;
 }
 
-/* A page whose server is gone stays as it is, and says so. */
-static void add_refresh(struct prose *t, struct runs runs, double seconds)
+/* The title says how far it is, where tabs show it. */
+static void begin_page(struct prose *t, struct runs runs, const struct shoal_report_opts *opts)
 {
-    bool over = true;
+    const char *title = opts->title ? opts->title : "Training report";
+    char machine[256], under[320], tab[32];
+    bool live = opts->refresh > 0 && !all_over(runs);
 
-    for (size_t i = 0; i < runs.n; i++)
-        over = over && runs.at[i]->end.done;
-    if (seconds <= 0 || over)
-        return;
-    prose_add(t,
-              "<script>setInterval(function(){fetch(location.href,{method:'HEAD'}).then("
-              "function(){location.reload()},function(){document.querySelector('.under')"
-              ".textContent='The run has ended; this is the last that was seen of it.'})},%.0f)"
-              "</script>\n",
-              seconds * 1000);
+    machine_describe(machine);
+    snprintf(under, sizeof under, "written on: %s", machine);
+    if (live)
+        snprintf(tab, sizeof tab, "%.0f %% - shoal", floor(100 * mean_progress(runs)));
+    page_begin_live(t, title, live ? tab : title, under, live ? opts->refresh : 0);
+    if (opts->refresh > 0)
+        live_states(t, runs);
 }
 
 static shoal_status compose(struct prose *t, struct runs runs, const struct shoal_report_opts *opts)
 {
     struct album a = {.page = t, .plots = opts->plots};
-    char machine[256], under[320];
+    int ranks = any_ranks(runs);
 
-    machine_describe(machine);
-    snprintf(under, sizeof under, "written on: %s", machine);
-    page_begin(t, opts->title ? opts->title : "Training report", under);
-    say_runs(t, runs);
+    begin_page(t, runs, opts);
+    if (runs.n > 1)
+        runs_table(t, runs);
+    say_runs(t, runs, opts->refresh > 0);
     album_begin(&a, "How it went");
     report_runs(&a, runs.at, runs.names, runs.n);
     album_end(&a);
-    if (any_ranks(runs)) {
-        album_begin(&a, "Ranks");
+    if (ranks > 0) {
+        album_begin(&a, ranks > 1 ? "Ranks" : "Where the time went");
         for (size_t i = 0; i < runs.n; i++)
             report_ranks(&a, runs.at[i], runs.n > 1 ? runs.names[i] : "", runs.n > 1 ? i + 1 : 0);
         album_end(&a);
     }
     page_section(t, "Settings");
     settings_table(t, runs);
-    add_refresh(t, runs, opts->refresh);
     page_end(t);
     return a.status;
 }

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 enum {
     FILE_MOST = 256 << 20,
@@ -248,6 +250,7 @@ static shoal_status take_report(struct reader *r, const json_t *line)
     if (progress > 0)
         *(strcmp(event, "interval") == 0 ? &r->guess : &r->total) = p.units / progress;
     p.units = progress;
+    r->run->progress = progress;
     return add_point(r->run, &p);
 }
 
@@ -541,11 +544,14 @@ shoal_status shoal_run_read(shoal_run **out, const char *path)
 {
     char *text = NULL;
     size_t len = 0;
+    struct stat file;
     shoal_status st = stream_slurp(&text, &len, path, FILE_MOST);
 
     *out = NULL;
     if (st == SHOAL_OK)
         st = study_run_parse(out, path, text, len);
+    if (st == SHOAL_OK && stat(path, &file) == 0)
+        (*out)->silent = difftime(time(NULL), file.st_mtime);
     free(text);
     return st;
 }

@@ -72,6 +72,8 @@ struct shoal_run {
     size_t nranks; /* with known times; 0: no profile */
     struct run_track tracks[RUN_RANKS];
     size_t ntracks; /* 0: no timeline */
+    double progress; /* 0 to 1, at the last report */
+    double silent;   /* seconds since its file was written to; 0: nobody knows */
 };
 
 /* `text` need not end with a NUL. */
@@ -91,6 +93,8 @@ void prose_add(struct prose *t, const char *fmt, ...) __attribute__((format(prin
 void prose_vadd(struct prose *t, const char *fmt, va_list args)
     __attribute__((format(printf, 2, 0)));
 /* With <, >, & and quotes as entities, and without control characters. */
+/* A string of JSON, quotes and all, that may stand in a page: it has none of its signs. */
+void prose_json(struct prose *t, const char *words);
 void prose_escape(struct prose *t, const char *words);
 /* Such words between two marks, which are as they are. */
 void prose_wrap(struct prose *t, const char *before, const char *words, const char *after);

@@ -3,7 +3,7 @@
  * There are two, what cells came to and what they used, each with columns of its own behind those
  * that say which cell it is. Strong and weak scaling are apart, since their times and speedups do
  * not compare; in either, cells that are one run have one row. */
-#include "study/study.h"
+#include "study/draw/draw.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -398,7 +398,8 @@ static void html_table(struct prose *t, const shoal_study *s, const struct study
         return;
     if (scaling_words(s, weak))
         prose_wrap(t, "<p>", scaling_words(s, weak), "</p>\n");
-    prose_add(t, "<div class=\"wide\"><table>\n<tr>");
+    page_wide(t, "Runs");
+    prose_add(t, "<table>\n<tr>");
     for (size_t k = 0; k < column_count(table); k++)
         if (column_seen(s, column_of(table, k)))
             prose_wrap(t, column_of(table, k)->word ? "<th class=\"w\">" : "<th>",

@@ -252,6 +252,56 @@ void chart_draw(struct canvas *c, const struct chart *chart, const struct key *k
         draw_answers(c, &f, &chart->lines[i]);
 }
 
+/* ---- its numbers ---- */
+
+static void put_axis(struct prose *t, const char *name, const char *label, enum axis axis)
+{
+    static const char *const kinds[] = {[AXIS_PLAIN] = "plain", [AXIS_SECONDS] = "seconds",
+                                        [AXIS_COUNT] = "count", [AXIS_BYTES] = "bytes",
+                                        [AXIS_SHARE] = "share"};
+
+    prose_add(t, "\"%s\":{\"label\":", name);
+    prose_json(t, label);
+    prose_add(t, ",\"kind\":\"%s\"},", kinds[axis]);
+}
+
+static void put_line(struct prose *t, const struct line *line, const char *before)
+{
+    const char *comma = "";
+
+    prose_add(t, "%s{\"name\":", before);
+    prose_json(t, line->name.text);
+    prose_add(t, ",\"ideal\":%s,\"at\":[", line->ideal ? "true" : "false");
+    for (size_t i = 0; i < line->n; i++) {
+        if (!is_drawn(i, line->n, SHOWN) || !isfinite(line->at[i].x) || !isfinite(line->at[i].y))
+            continue;
+        prose_add(t, "%s[%.7g,%.6g]", comma, line->at[i].x, line->at[i].y);
+        comma = ",";
+    }
+    prose_add(t, "]}");
+}
+
+void chart_data(struct prose *t, const struct chart *c)
+{
+    const char *before = "";
+
+    prose_add(t, "<script type=\"application/json\" class=\"data\">{\"name\":");
+    prose_json(t, c->name);
+    prose_add(t, ",\"title\":");
+    prose_json(t, c->title);
+    prose_add(t, ",");
+    put_axis(t, "x", c->x_label, c->x_axis);
+    put_axis(t, "y", c->y_label, c->y_axis);
+    prose_add(t, "\"zero\":%s,\"lines\":[", c->from_zero ? "true" : "false");
+    for (size_t i = 0; i < c->nlines; i++) {
+        if (c->lines[i].n == 0)
+            continue;
+        put_line(t, &c->lines[i], before);
+        before = ",";
+    }
+    prose_add(t, "]}</script>\n");
+}
+
 /* ---- key ---- */
 
 static bool same_name(const struct line *a, const struct line *b)

@@ -71,6 +71,8 @@ void chart_line_add(struct chart *c, struct line *line, double x, double y);
 /* Whether some line has two points to be seen, or one. */
 bool chart_seen(const struct chart *c, size_t least);
 extern const struct figure_kind chart_figure; /* of a struct chart */
+/* Its numbers as JSON, for the script of the page. */
+void chart_data(struct prose *t, const struct chart *c);
 
 /* ---- panels.c: charts in one figure -------------------------------------------------------- */
 
@@ -186,8 +188,14 @@ double legend_parts(struct canvas *c, const char *const *parts, size_t n, double
 /* ---- page.c: the page ----------------------------------------------------------------- */
 
 void page_begin(struct prose *t, const char *title, const char *under);
+/* The same of a run that goes on: the page takes over what is new after so many seconds, and its tab
+ * has a title of its own. */
+void page_begin_live(struct prose *t, const char *title, const char *tab, const char *under,
+                     double refresh);
 void page_end(struct prose *t);
 void page_section(struct prose *t, const char *title);
+/* Begins what may be wider than the page, and is scrolled: "<div ...>". */
+void page_wide(struct prose *t, const char *what);
 
 /* Figures that follow one another, each into the page and, if asked for, into files NAME.svg and
  * NAME.png. */

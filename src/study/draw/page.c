@@ -2,6 +2,7 @@
 #include "file/file.h"
 #include "study/draw/draw.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,22 +10,80 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Made from src/study/page by scripts/embed.sh when the library is built: report_css and
+/* Made from src/study/page by scripts/embed.sh when the library is built: report_css, chart_js and
  * report_js. A table wider than the page is scrolled; a shadow shows on which side there is more.
- * The script shows the values of the nearest point of a chart, or of the bar pointed at; its title
- * says the same to whoever has no scripts. */
+ * The scripts let charts answer; titles say the same to whoever has no scripts. */
 #include "report.inc"
 
-void page_begin(struct prose *t, const char *title, const char *under)
+#define CONTENTS "<!--contents-->\n" /* where page_end puts them */
+#define SECTION "<h2 id=\""
+
+void page_begin_live(struct prose *t, const char *title, const char *tab, const char *under,
+                     double refresh)
 {
     prose_add(t,
               "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
               "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>");
-    prose_escape(t, title);
+    prose_escape(t, tab);
     prose_add(t, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s", report_css);
     svg_style(t);
-    prose_wrap(t, "</style>\n</head>\n<body>\n<h1>", title, "</h1>\n");
-    prose_wrap(t, "<p class=\"under\">", under, "</p>\n");
+    prose_add(t, "</style>\n</head>\n<body");
+    if (refresh > 0)
+        prose_add(t, " data-refresh=\"%g\"", refresh);
+    prose_wrap(t, ">\n<header>\n<h1>", title, "</h1>\n");
+    prose_wrap(t, "<p class=\"under\">", under, "</p>\n</header>\n<main>\n" CONTENTS);
+}
+
+void page_begin(struct prose *t, const char *title, const char *under)
+{
+    page_begin_live(t, title, title, under, 0);
+}
+
+/* ---- contents ---- */
+
+/* A list of the sections, of a page that has several. */
+static void contents_list(struct prose *list, const char *page)
+{
+    const char *at = page;
+    size_t n = 0;
+
+    prose_add(list, "<nav aria-label=\"Contents\"><ul>\n");
+    while ((at = strstr(at, SECTION)) != NULL) {
+        const char *id = at + strlen(SECTION), *name = strchr(id, '>') + 1;
+
+        prose_add(list, "<li><a href=\"#%.*s\">%.*s</a></li>\n", (int)strcspn(id, "\""), id,
+                  (int)strcspn(name, "<"), name);
+        at = name;
+        n++;
+    }
+    prose_add(list, "</ul></nav>\n");
+    if (n < 2)
+        list->bytes.len = 0;
+}
+
+/* The sections are known when all is written. */
+static void put_contents(struct prose *t)
+{
+    struct prose list = {0};
+    char *at;
+    size_t before;
+
+    prose_add(t, "%s", ""); /* ends with a NUL */
+    if (t->status != SHOAL_OK || !(at = strstr(t->bytes.at, CONTENTS)))
+        return;
+    contents_list(&list, at);
+    before = (size_t)(at - t->bytes.at);
+    t->status = list.status != SHOAL_OK ? list.status
+                                        : bytes_reserve(&t->bytes, list.bytes.len + 1);
+    if (t->status == SHOAL_OK) {
+        at = t->bytes.at + before;
+        memmove(at + list.bytes.len, at + strlen(CONTENTS),
+                t->bytes.len - before - strlen(CONTENTS) + 1);
+        if (list.bytes.len > 0)
+            memcpy(at, list.bytes.at, list.bytes.len);
+        t->bytes.len += list.bytes.len - strlen(CONTENTS);
+    }
+    prose_fini(&list);
 }
 
 void page_end(struct prose *t)
@@ -36,14 +95,25 @@ void page_end(struct prose *t)
     if (gmtime_r(&now, &utc))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &utc);
     prose_add(t,
-              "<footer>shoal %s, %s</footer>\n<div id=\"tip\"></div>\n<script>\n%s</script>\n"
-              "</body>\n</html>\n",
-              shoal_version(), when, report_js);
+              "</main>\n<footer>shoal %s, %s</footer>\n<div id=\"tip\"></div>\n"
+              "<script>\n%s%s</script>\n</body>\n</html>\n",
+              shoal_version(), when, chart_js, report_js);
+    put_contents(t);
 }
 
+/* Its address is its title in small letters. */
 void page_section(struct prose *t, const char *title)
 {
-    prose_wrap(t, "<h2>", title, "</h2>\n");
+    prose_add(t, SECTION);
+    for (const char *at = title; *at; at++)
+        prose_add(t, "%c", isalnum((unsigned char)*at) ? tolower((unsigned char)*at) : '-');
+    prose_wrap(t, "\">", title, "</h2>\n");
+}
+
+void page_wide(struct prose *t, const char *what)
+{
+    prose_wrap(t, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"", what,
+               "\">");
 }
 
 /* ---- album ---- */
@@ -66,6 +136,8 @@ void album_figure(struct album *a, const char *name, const struct figure_kind *k
     prose_add(a->page, "<figure%s>\n",
               kind->extent(figure).width > FIGURE_WIDTH ? " class=\"panels\"" : "");
     figure_svg(a->page, kind, figure, false);
+    if (kind == &chart_figure)
+        chart_data(a->page, figure);
     prose_add(a->page, "</figure>\n");
     if (!a->plots || a->status != SHOAL_OK)
         return;

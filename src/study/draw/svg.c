@@ -58,8 +58,9 @@ void svg_style(struct prose *t)
         prose_add(t, ".fig .d%zu{stroke-dasharray:%g %g}\n", i, line_dashes[i][0],
                   line_dashes[i][1]);
     for (size_t i = 0; i < CANVAS_COLOURS; i++)
-        prose_add(t, ".fig .c%zu{stroke:#%06x}.fig .f%zu{fill:#%06x}\n", i,
-                  (unsigned)canvas_colours[i], i, (unsigned)canvas_colours[i]);
+        prose_add(t, ".fig .c%zu{stroke:#%06x}.fig .f%zu{fill:#%06x}.tools .k%zu{--k:#%06x}\n", i,
+                  (unsigned)canvas_colours[i], i, (unsigned)canvas_colours[i], i,
+                  (unsigned)canvas_colours[i]);
     prose_add(t, "%s", figure_css);
 }
 

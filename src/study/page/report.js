@@ -1,20 +1,94 @@
-(function(){var tip=document.getElementById('tip');
-function hide(){tip.style.display='none'}
-function clamp(x,a,w){return Math.min(Math.max(x,a),a+w)}
-document.querySelectorAll('.album svg').forEach(function(svg){var dots=[];
-svg.querySelectorAll('.h,rect.b').forEach(function(c){var t=c.querySelector('title');
-function n(a,b){return +(c.getAttribute(a)||c.getAttribute(b)||0)}
-var box=c.tagName=='rect';if(t)dots.push({x:n('cx','x'),y:n('cy','y'),t:t.textContent,
-w:box?n('width'):0,h:box?n('height'):0})});
-if(!dots.length)return;
-svg.addEventListener('pointerleave',hide);
-svg.addEventListener('pointermove',function(e){var b=svg.getBoundingClientRect();
-var k=svg.viewBox.baseVal.width/b.width,x=(e.clientX-b.left)*k,y=(e.clientY-b.top)*k;
-var best=null,far=900;dots.forEach(function(d){
-var u=clamp(x,d.x,d.w)-x,v=clamp(y,d.y,d.h)-y,q=d.w?(u||v?900:0):u*u+v*v;
-if(q<far){far=q;best=d}});if(!best)return hide();
-tip.textContent=best.t;tip.style.display='block';
-var left=b.left+window.scrollX+clamp(x,best.x,best.w)/k+12;
-left=Math.min(left,window.scrollX+document.documentElement.clientWidth-tip.offsetWidth-8);
-tip.style.left=left+'px';
-tip.style.top=(b.top+window.scrollY+(best.y+best.h)/k+14)+'px'})})})();
+/* The page of a report: charts, values of bars, tables that are sorted, and of a run that goes on
+   the newest state, in place. */
+(function () {
+  'use strict';
+  var tip = document.getElementById('tip');
+
+  function hide() { tip.style.display = 'none'; }
+  function clamp(x, a, w) { return Math.min(Math.max(x, a), a + w); }
+
+  /* Figures without numbers of their own (bars, timelines, panels) show the value pointed at. */
+  function hover(svg) {
+    var dots = [];
+    svg.querySelectorAll('.h,rect.b').forEach(function (c) {
+      var t = c.querySelector('title'), box = c.tagName === 'rect';
+      function n(a, b) { return +(c.getAttribute(a) || c.getAttribute(b) || 0); }
+      if (t) dots.push({ x: n('cx', 'x'), y: n('cy', 'y'), t: t.textContent, w: box ? n('width') : 0, h: box ? n('height') : 0 });
+    });
+    if (!dots.length) return;
+    svg.addEventListener('pointerleave', hide);
+    svg.addEventListener('pointermove', function (e) {
+      var b = svg.getBoundingClientRect(), k = svg.viewBox.baseVal.width / b.width;
+      var x = (e.clientX - b.left) * k, y = (e.clientY - b.top) * k, best = null, far = 900, left;
+      dots.forEach(function (d) {
+        var u = clamp(x, d.x, d.w) - x, v = clamp(y, d.y, d.h) - y, q = d.w ? (u || v ? 900 : 0) : u * u + v * v;
+        if (q < far) { far = q; best = d; }
+      });
+      if (!best) return hide();
+      tip.textContent = best.t;
+      tip.style.display = 'block';
+      left = b.left + window.scrollX + clamp(x, best.x, best.w) / k + 12;
+      left = Math.min(left, window.scrollX + document.documentElement.clientWidth - tip.offsetWidth - 8);
+      tip.style.left = left + 'px';
+      tip.style.top = (b.top + window.scrollY + (best.y + best.h) / k + 14) + 'px';
+    });
+  }
+
+  /* By the column whose head is pressed; numbers by data-n, and the other way round the next time. */
+  function sortable(table) {
+    table.querySelectorAll('th').forEach(function (th, column) {
+      var b = document.createElement('button');
+      b.type = 'button';
+      b.textContent = th.textContent;
+      th.textContent = '';
+      th.appendChild(b);
+      b.addEventListener('click', function () {
+        var down = th.getAttribute('aria-sort') === 'ascending', body = table.tBodies[0];
+        var rows = Array.prototype.slice.call(body.rows);
+        function value(row) {
+          var cell = row.cells[column], n = cell.getAttribute('data-n');
+          return n === null ? cell.textContent : +n;
+        }
+        rows.sort(function (x, y) {
+          var u = value(x), v = value(y), d = typeof u === 'number' ? u - v : u.localeCompare(v, undefined, { numeric: true });
+          return down ? -d : d;
+        });
+        table.querySelectorAll('th').forEach(function (o) { o.removeAttribute('aria-sort'); });
+        th.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+        rows.forEach(function (row) { body.appendChild(row); });
+      });
+    });
+  }
+
+  function enliven(root) {
+    root.querySelectorAll('.album svg').forEach(hover);
+    root.querySelectorAll('table.sortable').forEach(sortable);
+    shoalCharts(root);
+  }
+  enliven(document);
+
+  /* While a run goes on the page asks for itself, and takes over what is new. What the reader chose,
+     where the page is scrolled to and what has the focus stay. */
+  var live = document.body.getAttribute('data-refresh');
+  function say(text) { document.querySelector('.under').textContent = text; }
+  function update() {
+    fetch(location.href).then(function (answer) { return answer.text(); }).then(function (text) {
+      var next = new DOMParser().parseFromString(text, 'text/html');
+      var busy = document.activeElement && document.activeElement.closest('figure,table');
+      document.title = next.title;
+      say(next.querySelector('.under').textContent);
+      if (!busy) {
+        document.querySelector('main').replaceWith(document.adoptNode(next.querySelector('main')));
+        enliven(document.querySelector('main'));
+      } else if (next.querySelector('.live-state') && document.querySelector('.live-state')) {
+        document.querySelector('.live-state').replaceWith(document.adoptNode(next.querySelector('.live-state')));
+      }
+      if (!next.body.getAttribute('data-refresh')) clearInterval(timer);
+    }, function () {
+      say('The run has ended; this is the last that was seen of it.');
+      document.title = document.title.replace(/^[0-9]+ % - /, '');
+      clearInterval(timer);
+    });
+  }
+  var timer = live ? setInterval(update, 1000 * live) : 0;
+})();

@@ -34,8 +34,8 @@ watched()
     done
     [ -n "$url" ] || { cat "$name.log"; return; }
     while ask "$url" >status.txt && ! grep -q '<svg' page.html; do sleep 0.05; done
-    echo "$name: $(cat status.txt) $(sed -n 's/^<title>\(.*\)<.title>$/\1/p' page.html)" \
-        "$(grep -c 'location.reload' page.html) $(echo "$url" | sed 's/[0-9]*\/$/PORT/')"
+    echo "$name: $(cat status.txt) $(sed -n 's/^<title>[0-9]*\(.*\)<.title>$/N\1/p' page.html)" \
+        "$(grep -c '<body data-refresh="2">' page.html) $(grep -c 'left: running' page.html) $(echo "$url" | sed 's/[0-9]*\/$/PORT/')"
 }
 stopped()
 {
@@ -66,3 +66,35 @@ grep -c 'location.reload' report.html
 echo "usage:"
 try shoal train mlp spiral.csv -q --epochs 1 --watch nowhere -o c.shoal
 try shoal train cbow world.txt -q --epochs 1 --dim 4 --watch :0 --format word2vec -o -
+
+echo "all runs of a folder, while they run and after:"
+mkdir runs
+shoal train mlp spiral.csv -q --epochs 2 --metrics runs/over.jsonl -o over.shoal
+shoal train mlp spiral.csv -q --epochs 1000000 --metrics runs/on.jsonl -o on.shoal &
+run=$!
+until [ -s runs/on.jsonl ]; do sleep 0.05; done
+echo 'no metrics' >runs/other.jsonl
+: >watch.log
+shoal watch runs >watch.log &
+watch=$!
+until [ -s watch.log ]; do sleep 0.05; done
+url=$(cat watch.log)
+while ask "$url" >status.txt && ! grep -q 'left: running' page.html; do sleep 0.05; done
+cat status.txt
+grep -o '<td class="w">o[a-z]*.jsonl' page.html | sort -u
+grep -c 'ended after' page.html
+kill -TERM $run
+wait $run
+kill -TERM $watch
+wait $watch
+echo "[exit $?]"
+mkdir none
+shoal watch none >watch.log &
+watch=$!
+until [ -s watch.log ]; do sleep 0.05; done
+ask "$(cat watch.log)"
+cat page.html
+kill -INT $watch
+wait $watch
+echo "[exit $?]"
+try shoal watch nowhere
