@@ -89,12 +89,13 @@ kill -TERM $watch
 wait $watch
 echo "[exit $?]"
 mkdir none
-shoal watch none >watch.log &
+: >none.log
+shoal watch none >none.log &
 watch=$!
-until [ -s watch.log ]; do sleep 0.05; done
-ask "$(cat watch.log)"
+until [ -s none.log ]; do sleep 0.05; done
+ask "$(cat none.log)"
 cat page.html
-kill -INT $watch
+kill -TERM $watch
 wait $watch
 echo "[exit $?]"
 try shoal watch nowhere
