@@ -87,7 +87,7 @@ simulate()
     fi
 }
 simulate spiral.csv --epochs 2 -o sim
-grep -c 'Predicted for two' formula/report.html
+grep -c '>Predicted for two[^<]*<.h2>' formula/report.html
 echo "a net of more bytes than are on their way at a time, 4 MiB:"
 shoal gen spiral --samples 40 -q -o few.csv
 simulate few.csv --epochs 1 -o large -- --layers 1024,1024
