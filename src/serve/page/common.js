@@ -188,6 +188,9 @@ export function showBars(list, rows, { press, values } = {}) {
   }));
 }
 
+/* {"cat": 0.9, ...} with the likeliest first: names that are numbers come in another order. */
+export const likeliest = (said) => Object.entries(said).sort((a, b) => b[1] - a[1]);
+
 /* ---- Call this ------------------------------------------------------------------------- */
 
 const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -228,7 +231,7 @@ function javascript(call) {
 
 const languages = {
   curl, Python: python, JavaScript: javascript,
-  JSON: (call) => (call.said === null ? call.text : JSON.stringify(call.said, null, 2)),
+  JSON: (call) => call.text,
 };
 let language = "curl";
 

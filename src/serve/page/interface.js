@@ -104,21 +104,10 @@ function operationBox(path, method, operation, known, shared) {
 
 /* ---- The page ------------------------------------------------------------------------------- */
 
-async function read() {
-  for (const path of ["openapi.json", "api-description"])
-    try {
-      api = await ask(path);
-      byId("document").href = path;
-      return;
-    } catch (error) {
-      if (path === "api-description" || !(error instanceof Refused)) throw error;
-    }
-}
-
 async function begin() {
   let known = {};
   try {
-    await read();
+    api = await ask("api-description");
     known = (await ask("stats")).models[0] || {};
   } catch (error) {
     if (!api.paths) {

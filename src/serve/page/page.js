@@ -96,7 +96,7 @@ function updateChart(at, m) {
   say(at.p50.value, seconds(m.p50));
   say(at.p99.value, seconds(m.p99));
   at.lines.classList.toggle("empty", most === 0);
-  say(at.top, most > 0 ? "up to " + seconds(most) : "no request in the last minutes");
+  say(at.top, most > 0 ? "up to " + seconds(most) : "no requests lately");
   at.high.setAttribute("d", most > 0 ? line(points, "p99", most) : "");
   at.low.setAttribute("d", most > 0 ? line(points, "p50", most) : "");
 }
@@ -185,7 +185,7 @@ function choose(key) {
   remember({}, true);
   show(key, {});
   byId("panel").focus({ preventScroll: true });
-  byId("panel").scrollIntoView({ block: "nearest" });
+  if (byId("panel").getBoundingClientRect().top > 0.6 * innerHeight) byId("panel").scrollIntoView();
 }
 
 /* ---- Wiring --------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* Pictures: dropped, pasted, chosen, taken by the camera or, for nets of one channel, drawn. */
-import { answerInto, byId, make, page, predictions, showBars, turns } from "./common.js";
+import { answerInto, byId, likeliest, make, page, predictions, showBars, turns } from "./common.js";
 
 const turn = turns();
 
@@ -12,7 +12,7 @@ async function lookAt(picture, name = picture.name || "picture.png") {
   await answerInto({
     path: predictions(), behind: byId("ways"), results: [byId("classes")], mine: turn(),
     options: { method: "POST", body: picture, name, headers: { "Content-Type": picture.type || "application/octet-stream" } },
-    show: (said) => showBars(byId("classes"), Array.isArray(said) ? said.map((x, i) => ["output " + (i + 1), x]) : Object.entries(said),
+    show: (said) => showBars(byId("classes"), Array.isArray(said) ? said.map((x, i) => ["output " + (i + 1), x]) : likeliest(said),
       { values: Array.isArray(said) }),
   });
 }

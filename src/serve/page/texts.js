@@ -1,5 +1,5 @@
 /* Text: what comes next, and which labels it has with the words that counted. */
-import { answerInto, ask, asJson, asText, byId, later, make, page, predictions, showBars, turns } from "./common.js";
+import { answerInto, ask, asJson, asText, byId, later, likeliest, make, page, predictions, showBars, turns } from "./common.js";
 
 const WORDS_MOST = 80; // that are left out one by one
 
@@ -16,7 +16,7 @@ async function continueText() {
   }
   await answerInto({
     path: predictions(), options: asText(text), behind: byId("typed"), results: [byId("next")], mine,
-    show: (said) => showBars(byId("next"), Object.entries(said), { press: takeWord }),
+    show: (said) => showBars(byId("next"), likeliest(said), { press: takeWord }),
   });
 }
 
@@ -67,9 +67,9 @@ async function classifyText() {
   }
   const said = await answerInto({
     path: predictions(), options: asText(text), behind: byId("written"), results: [byId("counted"), byId("label-bars")], mine,
-    show: (answer) => showBars(byId("label-bars"), Object.entries(answer)),
+    show: (answer) => showBars(byId("label-bars"), likeliest(answer)),
   });
-  const first = said && Object.entries(said)[0];
+  const first = said && likeliest(said)[0];
   if (!first) return;
   try {
     const found = await weigh(text.trim(), first[0], first[1], Math.min(1000, Number(page.model().facts.classes) || 1000));
