@@ -1,6 +1,6 @@
 /* The server's OpenAPI document as a page: what each request takes and gives, and a form that
  * sends it. */
-import { ask, byId, complain, make, question, Refused, showCall } from "./common.js";
+import { ask, byId, complain, make, question, Refused, showCall } from "./ask.js";
 
 const DEEP = 4; // levels of a schema that are shown
 

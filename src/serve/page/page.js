@@ -1,6 +1,6 @@
 /* The page of a shoal server: the models and a way to ask each kind, then their health. What is
  * asked is kept in the address behind #, which never leaves the browser. */
-import { amount, ask, byId, complain, draw, hideCall, make, page, say, seconds } from "./common.js";
+import { amount, ask, byId, complain, draw, hideCall, make, page, say, seconds } from "./ask.js";
 import { pictures } from "./pictures.js";
 import { tables } from "./tables.js";
 import { labels, nextWords } from "./texts.js";

@@ -1,5 +1,5 @@
 /* Pictures: dropped, pasted, chosen, taken by the camera or, for nets of one channel, drawn. */
-import { answerInto, byId, likeliest, make, page, predictions, showBars, turns } from "./common.js";
+import { answerInto, byId, likeliest, make, page, predictions, showBars, turns } from "./ask.js";
 
 const turn = turns();
 

@@ -1,6 +1,6 @@
 /* Rows: a form by the columns that a model learned from, or sliders for its inputs; rows pasted
  * as they are; and the decision regions of nets of two inputs, with a point to drag. */
-import { answerInto, ask, asJson, asText, byId, complain, hideCall, later, make, page, predictions, showBars, submit, turns } from "./common.js";
+import { answerInto, ask, asJson, asText, byId, complain, hideCall, later, make, page, predictions, showBars, submit, turns } from "./ask.js";
 
 const SLIDERS_MOST = 16; // inputs without names; more are a list
 const FIELDS_MOST = 60;

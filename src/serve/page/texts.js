@@ -1,5 +1,5 @@
 /* Text: what comes next, and which labels it has with the words that counted. */
-import { answerInto, ask, asJson, asText, byId, later, likeliest, make, page, predictions, showBars, turns } from "./common.js";
+import { answerInto, ask, asJson, asText, byId, later, likeliest, make, page, predictions, showBars, turns } from "./ask.js";
 
 const WORDS_MOST = 80; // that are left out one by one
 

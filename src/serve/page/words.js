@@ -1,5 +1,5 @@
 /* Word vectors: nearest words, analogies, and a map of the neighbourhood. */
-import { answerInto, byId, draw, modelPath, page, showBars, submit, turns } from "./common.js";
+import { answerInto, byId, draw, modelPath, page, showBars, submit, turns } from "./ask.js";
 
 const turn = turns();
 

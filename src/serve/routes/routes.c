@@ -145,7 +145,7 @@ static const struct page_file {
     {"", "text/html; charset=utf-8", page_html, sizeof page_html - 1},
     {"page.css", "text/css; charset=utf-8", page_css, sizeof page_css - 1},
     {"page.js", "text/javascript; charset=utf-8", page_js, sizeof page_js - 1},
-    {"common.js", "text/javascript; charset=utf-8", common_js, sizeof common_js - 1},
+    {"ask.js", "text/javascript; charset=utf-8", ask_js, sizeof ask_js - 1},
     {"words.js", "text/javascript; charset=utf-8", words_js, sizeof words_js - 1},
     {"tables.js", "text/javascript; charset=utf-8", tables_js, sizeof tables_js - 1},
     {"pictures.js", "text/javascript; charset=utf-8", pictures_js, sizeof pictures_js - 1},

@@ -210,8 +210,8 @@ function curl(call) {
 }
 
 function python(call) {
-  const lines = ["import json, urllib.request", "", "request = urllib.request.Request(", `    ${JSON.stringify(addressOf(call))},`];
-  if (call.name) lines.push(`    data=open(${JSON.stringify(call.name)}, "rb").read(),`);
+  const lines = ["import json, pathlib, urllib.request".replace(call.name ? "" : "pathlib, ", ""), "", "request = urllib.request.Request(", `    ${JSON.stringify(addressOf(call))},`];
+  if (call.name) lines.push(`    data=pathlib.Path(${JSON.stringify(call.name)}).read_bytes(),`);
   else if (call.body !== undefined) lines.push(`    data=${JSON.stringify(call.body)}.encode(),`);
   const headers = headersOf(call);
   if (Object.keys(headers).length > 0) lines.push(`    headers=${JSON.stringify(headers)},`);
