@@ -85,7 +85,7 @@ function newChart(m) {
       draw("line", { x1: 0, x2: 100, y1: 38.5, y2: 38.5 }), at.high, at.low),
     make("div", { class: "legend quiet" },
       make("span", {}, make("i", { class: "l50" }), "median  ", make("i", { class: "l99" }), "99 %"), at.top));
-  at.card = make("div", { class: "card still" }, make("b", {}, m.name), " ", make("span", { class: "quiet" }, m.version),
+  at.card = make("div", { class: "box" }, make("b", {}, m.name), " ", make("span", { class: "quiet" }, m.version),
     make("span", { class: "figures quiet" }, at.rate.at, at.p50.at, at.p99.at), at.lines);
   return at;
 }
