@@ -161,7 +161,7 @@ async function cards(browser) {
   }
   check("no click on a model is lost, while figures change", wrong === 0, wrong);
   check("cards are changed in place", await tab.evaluate(() => [...document.querySelectorAll(".card")].every((card) => card.kept)));
-  check("a card says whether its model is ready", (await tab.textContent(".card .state")) === "ready");
+  check("a card says whether its model is ready", (await tab.textContent(".card .state span:nth-child(2)")) === "ready");
   check("without requests there is no scale", /no requests lately/.test(await tab.textContent("#charts")) && !/100 µs/.test(await tab.textContent("#charts")));
   check("models come before health", await tab.evaluate(() =>
     (document.getElementById("panel").compareDocumentPosition(document.getElementById("health-box")) & 4) === 4));
@@ -184,6 +184,7 @@ async function bars(browser) {
   const tab = await open(browser, "#model=surface");
   await tab.waitForSelector("#outputs li");
   check("values have no bars", await tab.locator("#outputs .bar").count() === 0);
+  check("they are named by their column", (await answers(tab, "#outputs"))[0].name === "z", await answers(tab, "#outputs"));
   await tab.context().close();
 }
 

@@ -53,7 +53,7 @@ function newCard(m) {
     trouble: make("span", { class: "trouble" }),
   };
   at.card = make("button", { class: "card", type: "button", "data-key": keyOf(m), onclick: () => choose(keyOf(m)) },
-    at.kind, at.name, " ", at.version, make("span", { class: "state quiet" }, at.dot, at.state), at.trouble);
+    at.name, " ", at.version, make("span", { class: "state quiet" }, at.dot, at.state, at.kind), at.trouble);
   return at;
 }
 

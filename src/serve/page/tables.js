@@ -144,14 +144,15 @@ function rowsOf(answer) {
   }
   if (answer && answer.probabilities) return answer.probabilities.map((p, i) => [form.classes[i] || "class " + i, p]);
   if (Array.isArray(answer)) return answer.map((x, i) => [nameOf(i), x]);
-  if (typeof answer === "number") return [["output", answer]];
+  if (typeof answer === "number") return [[nameOf(0), answer]];
   const entries = Object.entries(answer || {}).filter(([, v]) => typeof v === "number");
   return entries.sort((a, b) => form.classes.indexOf(a[0]) - form.classes.indexOf(b[0])); // so that bars stay in their places
 }
 
 const hasClasses = () => form.kind !== "net" || form.classes.length > 0;
 function nameOf(i) {
-  if (!hasClasses()) return "output " + (i + 1);
+  const label = (form.columns || []).filter((c) => c.kind === "label")[i];
+  if (!hasClasses()) return label ? label.name : "output " + (i + 1);
   const name = form.classes[i];
   return name === undefined || name === String(i) ? "class " + i : name;
 }
@@ -215,7 +216,7 @@ async function askRegions() {
   drawPoint();
 }
 
-/* The colour of the likeliest class, the paler the less sure; of values from the least, pale, to
+/* The colour of the likeliest class, the paler the less sure; of values from the least, faint, to
  * the largest. */
 function colourOf(cells, k, outputs, low, high) {
   if (!hasClasses()) return [...rgb(COLOURS[0]), 255 * (high > low ? (cells[k * outputs] - low) / (high - low) : 0.5)];
@@ -236,9 +237,10 @@ function paintRegions() {
   const shown = (i) => { // a square of the class's colour before its name
     const square = make("i", { "aria-hidden": "true" });
     square.style.background = COLOURS[i % COLOURS.length];
-    return make("li", {}, square, hasClasses() ? nameOf(i) : `from ${Number(low.toPrecision(4))}, pale, to ${Number(high.toPrecision(4))}`);
+    return make("li", {}, square, hasClasses() ? nameOf(i) : `from ${Number(low.toPrecision(4))}, faint, to ${Number(high.toPrecision(4))}`);
   };
   byId("regions-legend").replaceChildren(...Array.from({ length: hasClasses() ? outputs : 1 }, (_, i) => shown(i)));
+  byId("regions-title").textContent = hasClasses() ? "Decision regions" : "Its answers";
   byId("regions-axes").textContent = `${fields[0].name} to the right, ${fields[1].name} upwards`;
 }
 
