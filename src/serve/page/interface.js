@@ -107,7 +107,7 @@ function operationBox(path, method, operation, known, shared) {
 async function begin() {
   let known = {};
   try {
-    api = await ask("api-description");
+    api = await ask("openapi.json");
     known = (await ask("stats")).models[0] || {};
   } catch (error) {
     if (!api.paths) {
