@@ -13,7 +13,7 @@ extern const struct verb cmd_vocab, cmd_encode, cmd_train, cmd_convert, cmd_gen,
 extern const struct verb cmd_phrases, cmd_predict, cmd_report, cmd_study, cmd_classic;
 extern const struct verb gen_people, gen_news, gen_spiral, gen_blobs, gen_pictures; /* of gen */
 extern const struct verb cmd_eval, cmd_similar, cmd_analogy, cmd_distance, cmd_odd;
-extern const struct verb cmd_serve, cmd_compress, cmd_index;
+extern const struct verb cmd_serve, cmd_compress, cmd_index, cmd_map;
 
 /* ---- groups.c: option groups --------------------------------------------------- */
 

@@ -28,7 +28,7 @@ const struct verb cmd_shoal = {
     .kinds =
         (const struct verb *const[]){&cmd_phrases, &cmd_vocab, &cmd_encode, &cmd_train, &cmd_eval,
                                      &cmd_predict, &cmd_similar, &cmd_analogy, &cmd_distance,
-                                     &cmd_odd, &cmd_index, &cmd_serve, &cmd_convert, &cmd_compress, &cmd_study,
+                                     &cmd_odd, &cmd_map, &cmd_index, &cmd_serve, &cmd_convert, &cmd_compress, &cmd_study,
                                      &cmd_classic, &cmd_report, &cmd_gen, &cmd_info, &cmd_help, NULL},
 };
 

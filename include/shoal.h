@@ -559,6 +559,7 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 #include <shoal/logreg.h>
 #include <shoal/nets.h>
 #include <shoal/images.h>
+#include <shoal/map.h>
 #include <shoal/model.h>
 #include <shoal/options.h>
 #include <shoal/train.h>

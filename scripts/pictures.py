@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+from PIL import Image # a palette: points in colours make large files
+
 BACK, FRONT = "#10151c", "#d6dde6"
 COLOURS = ["#4d5866", "#ef6b73", "#7bc275", "#e5c07b", "#6cb2f0", "#c58fe0", "#59c2c9", "#e8edf2"]
 CELL_WIDTH, LINE_HEIGHT, MARGIN = 8.4, 19, 14
@@ -121,6 +123,7 @@ def page(url, size, path, script=""):
         shot = browser.call("Page.captureScreenshot", session, format="png")
         with open(path, "wb") as file:
             file.write(base64.b64decode(shot["data"]))
+        Image.open(path).convert("RGB").quantize(96).save(path, optimize=True)
         browser.call("Browser.close")
         browser.process.wait(30)
 

@@ -3,17 +3,16 @@
 #
 #     scripts/pictures.sh [BUILD]
 #
-# Needs Debian's chromium, tmux and fonts-dejavu-core, and half a minute. Look at them before you commit.
+# Needs Debian's chromium, tmux, python3-pil and fonts-dejavu-core, and half a minute. Look at them before you commit.
 set -eu
 
 cd "$(dirname "$0")/.."
 shoal=$PWD/${1:-build}/cli/shoal
-draw="python3 $PWD/scripts/pictures.py"
+draw="/usr/bin/python3 $PWD/scripts/pictures.py"
 out=$PWD/docs/pictures
 mkdir -p "$out"
 tmp=$(mktemp -d)
-server=
-trap 'test -z "$server" || kill "$server"; tmux -L "shoal$$" kill-server 2>/dev/null; rm -rf "$tmp"' EXIT
+trap 'tmux -L "shoal$$" kill-server 2>/dev/null; rm -rf "$tmp"' EXIT
 cd "$tmp"
 ln -s "$shoal" shoal
 PATH=$tmp:$PATH
@@ -43,25 +42,10 @@ charts='[...document.querySelectorAll("h2")].find(h => h.textContent == "How it 
 $draw page "file://$tmp/report.html" 1100x765 "$out/report.png" "$charts"
 $draw page "file://$tmp/report.html" 390x795 "$out/report-phone.png" "$charts"
 
-# The map of words in the server's page.
-shoal serve words=vectors.shoal --inference-address 127.0.0.1:0 --management-address none \
-    --metrics-address none >serve.log 2>&1 &
-server=$!
-until address=$(grep -so 'http://127[0-9.:]*' serve.log); do sleep 0.1; done
-# show SELECTOR: asks for the neighbours of a word, then brings that part of the page to the top.
-show() {
-    echo "document.querySelector('#models button, #models a, #models .card')?.click();
-        setTimeout(() => {
-            document.getElementById('word').value = 'king';
-            document.getElementById('count').value = 16;
-            document.getElementById('search').requestSubmit();
-        }, 600);
-        setTimeout(() => {
-            document.activeElement.blur();
-            document.querySelector('$1').style.scrollMarginTop = '14px';
-            document.querySelector('$1').scrollIntoView();
-        }, 1600)"
-}
-$draw page "$address" 1100x635 "$out/map.png" "$(show '#search')"
-$draw page "$address" 390x360 "$out/map-phone.png" "$(show '#map-box')"
+# The map of words: of SHOAL_VECTORS, if given, as real words look better than those of a world.
+shoal map "${SHOAL_VECTORS-vectors.shoal}" -o map.html --title 'Word map' -q
+king='wordMap.select("king")'
+$draw page "file://$tmp/map.html" 1100x765 "$out/map.png"
+$draw page "file://$tmp/map.html" 1100x765 "$out/map-word.png" "$king"
+$draw page "file://$tmp/map.html" 390x795 "$out/map-phone.png"
 ls -l "$out"

@@ -12,6 +12,10 @@ SHOAL_CLICKS_SHOWN = 5
 SHOAL_CLICKS_SENTENCE = 256
 SHOAL_RELIABILITY_BINS = 10
 SHOAL_PICTURES_MOST = 50000
+SHOAL_MAP_LEAST = 4
+SHOAL_MAP_MOST = 20000
+SHOAL_MAP_NEAR = 10
+SHOAL_MAP_NAMES = 3
 SHOAL_SENTENCE = 512
 SHOAL_VALUE = 256
 SHOAL_PROFILE_ROWS = 64
@@ -127,6 +131,9 @@ SHOAL_REGRESS = 1
 SHOAL_INPUTS = 2
 SHOAL_SPIRAL = 0
 SHOAL_BLOBS = 1
+SHOAL_MAP_PCA = 0
+SHOAL_MAP_TSNE = 1
+SHOAL_MAP_UMAP = 2
 SHOAL_TEXT = 0
 SHOAL_COUNT = 1
 SHOAL_BYTES = 2
@@ -1044,6 +1051,31 @@ class shoal_pictures_opts(Structure):
     ]
 
 
+class shoal_map_opts(Structure):
+    _fields_ = [
+        ("words", c_uint64),
+        ("method", c_int),
+        ("perplexity", c_double),
+        ("neighbors", c_uint64),
+        ("min_distance", c_double),
+        ("rounds", c_uint64),
+        ("clusters", c_uint64),
+        ("seed", c_uint64),
+        ("threads", c_uint),
+        ("watch", shoal_watch),
+    ]
+
+
+class shoal_map_layout(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("places", c_void_p),
+        ("trust", c_double),
+        ("kept", c_double),
+        ("loss", c_double),
+    ]
+
+
 class shoal_words(Structure):
     _fields_ = [
         ("text", c_char_p),
@@ -1515,6 +1547,20 @@ functions = {
     "shoal_net_weights": (c_bool, [c_char_p]),
     "shoal_net_export": (c_int, [c_void_p, c_char_p]),
     "shoal_net_import": (c_int, [c_void_p, c_char_p, c_uint]),
+    "shoal_map_default": (shoal_map_opts, []),
+    "shoal_map_check": (c_int, [POINTER(shoal_map_opts)]),
+    "shoal_map_make": (c_int, [c_void_p, c_void_p, POINTER(shoal_map_opts)]),
+    "shoal_map_free": (None, [c_void_p]),
+    "shoal_map_size": (c_size_t, [c_void_p]),
+    "shoal_map_id": (c_uint32, [c_void_p, c_size_t]),
+    "shoal_map_layouts": (c_size_t, [c_void_p]),
+    "shoal_map_layout": (shoal_map_layout, [c_void_p, c_size_t]),
+    "shoal_map_clusters": (c_size_t, [c_void_p]),
+    "shoal_map_cluster": (c_size_t, [c_void_p, c_size_t]),
+    "shoal_map_cluster_name": (c_char_p, [c_void_p, c_size_t, c_size_t]),
+    "shoal_map_near": (shoal_hit, [c_void_p, c_size_t, c_size_t]),
+    "shoal_map_write": (c_int, [c_void_p, c_char_p, c_char_p]),
+    "shoal_map_write_tsv": (c_int, [c_void_p, c_char_p]),
     "shoal_vocab_new": (c_int, [c_void_p, POINTER(shoal_words)]),
     "shoal_vocab_words": (shoal_words, [c_void_p]),
     "shoal_corpus_new": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t]),
@@ -1632,6 +1678,10 @@ statuses = {
     "shoal_linear_scores",
     "shoal_linear_weights",
     "shoal_logreg_largest",
+    "shoal_map_check",
+    "shoal_map_make",
+    "shoal_map_write",
+    "shoal_map_write_tsv",
     "shoal_model_compress",
     "shoal_model_describe",
     "shoal_model_eval",

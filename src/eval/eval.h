@@ -18,6 +18,7 @@
 #include "text/text.h"
 #include "eval/graph.h"
 #include "eval/rows.h"
+#include "eval/map.h"
 
 /* Who has vectors of words that are not in the vocabulary: out [dim]; SHOAL_ENOENT: not of this
  * one. */

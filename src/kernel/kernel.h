@@ -23,6 +23,8 @@ enum {
     KERNEL_LANES = 16,    /* rows and labels are padded to this many floats */
 };
 
+#define KERNEL_FAR 1e18f /* from any point: what is there is not felt */
+
 /* One step of logistic regression between m input and k output rows.
  * label[q] is 1 when out[q] is to be predicted and 0 when not: negative
  * sampling is {1, 0, ..., 0}, a Huffman path is its bits inverted.
@@ -216,6 +218,13 @@ struct kernel {
     /* x[r] = in . row r, of n rows of `stride` signed bytes, a multiple of KERNEL_BYTES. Exact: the
      * caller sees to it that no sum leaves an int32_t. Any alignment. */
     void (*dots_bytes)(int32_t *x, const int16_t *in, const int8_t *rows, size_t stride, size_t n);
+
+    /* Points of a plane that push each other away by q = 1 / (1 + their squared distance): for each
+     * of m places (at_x, at_y) the sums over all n points of q, q^2 dx and q^2 dy, into sums [m][3],
+     * where (dx, dy) leads from the point to the place. n a multiple of KERNEL_LANES; a point at
+     * KERNEL_FAR adds nothing. */
+    void (*repel)(float *sums, const float *at_x, const float *at_y, size_t m, const float *x,
+                  const float *y, size_t n);
 
     /* The greatest, over j < n, of (b[j] - a[j]) + c[j] and of
      * b[j] c[j] / (a[j] + slack); n a multiple of KERNEL_LANES above 0. What is

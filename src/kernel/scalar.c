@@ -205,6 +205,26 @@ static void dots_bytes(int32_t *x, const int16_t *in, const int8_t *rows, size_t
     }
 }
 
+static void repel(float *sums, const float *at_x, const float *at_y, size_t m, const float *x,
+                  const float *y, size_t n)
+{
+    for (size_t i = 0; i < m; i++, sums += 3) {
+        double z = 0, fx = 0, fy = 0;
+
+        for (size_t j = 0; j < n; j++) {
+            float dx = at_x[i] - x[j], dy = at_y[i] - y[j];
+            float q = 1 / (1 + dx * dx + dy * dy);
+
+            z += q;
+            fx += q * q * dx;
+            fy += q * q * dy;
+        }
+        sums[0] = (float)z;
+        sums[1] = (float)fx;
+        sums[2] = (float)fy;
+    }
+}
+
 static float peak_add(const float *a, const float *b, const float *c, size_t n)
 {
     float peak = -INFINITY;

@@ -26,6 +26,7 @@ const struct kernel KERNEL_TABLE = {
     .dots = dots,
     .squares = squares,
     .dots_bytes = dots_bytes,
+    .repel = repel,
     .peak_add = peak_add,
     .peak_mul = peak_mul,
     .from_half = from_half,

@@ -145,6 +145,7 @@ struct train_opts {
     const char *output;
     struct shoal_save_opts save; /* of vectors */
     const char *metrics;    /* JSON lines; NULL: none */
+    const char *tensorboard, *mlflow; /* folders of theirs; NULL: none */
     unsigned report_steps;  /* report every so many steps; 0: every second */
     const char *publish;    /* what was learned so far, every so many seconds and at the end */
     double publish_every;

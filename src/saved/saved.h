@@ -55,6 +55,8 @@ shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct 
 /* Of vectors with subwords the rows that training has: a word's own, and a bucket's; out [dim]. */
 shoal_status vectors_own_row(const shoal_vectors *v, uint32_t id, float *out);
 void vectors_gram_row(const shoal_vectors *v, uint32_t bucket, float *out);
+/* A map as the page's module reads it (page/map.js): one JSON object, added to `out`. */
+shoal_status map_json(const shoal_map *m, const char *title, struct bytes *out);
 /* For eval; v is borrowed. */
 shoal_status vectors_rows(struct rows *out, const shoal_vectors *v);
 

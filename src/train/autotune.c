@@ -66,7 +66,7 @@ static shoal_status run_trial(struct search *s, const struct train_opts *tried, 
 
     own.report = report_trial;
     own.user = s;
-    own.metrics = own.publish = NULL;
+    own.metrics = own.publish = own.tensorboard = own.mlflow = NULL;
     s->trial++;
     *score = NAN;
     st = run_task(s->task, &own, s->data, model, stats);

@@ -157,6 +157,10 @@ static shoal_status open_files(struct run *r)
         st = checkpoints_open(&r->checkpoints, o, r->task, &r->identity, &s);
     if (st == SHOAL_OK && o->metrics && r->leads)
         st = metrics_open(&r->metrics, o, r->task, &r->planned, r->kernel->name);
+    if (st == SHOAL_OK && o->tensorboard && r->leads)
+        st = events_open(&r->events, o, r->task);
+    if (st == SHOAL_OK && o->mlflow && r->leads)
+        st = mlflow_open(&r->mlflow, o, r->task);
     return st;
 }
 
@@ -185,6 +189,8 @@ void run_end(struct run *r)
     rendezvous_close(r->with);
     checkpoints_close(r->checkpoints);
     journal_close(r->metrics);
+    events_close(r->events);
+    mlflow_close(r->mlflow);
     profile_fini(&r->profile);
     for (size_t i = 0; i < r->nbest; i++)
         table_fini(&r->best[i]);

@@ -383,6 +383,10 @@ const struct shoal_option table_net_training_options[] = {
      .help = "how often: after a time (60s, 5m, 2h), a percent of the run, or each epoch"},        \
     {"metrics", .type = SHOAL_TYPE_PATH, ON(metrics), .arg = "FILE", .written = true,              \
      .help = "write what is reported as JSON, one object a line"},                                 \
+    {"tensorboard", .type = SHOAL_TYPE_PATH, ON(tensorboard), .passing = true, .arg = "DIR",       \
+     .help = "write what is reported as an event file of TensorBoard's into this folder"},         \
+    {"mlflow", .type = SHOAL_TYPE_PATH, ON(mlflow), .passing = true, .arg = "DIR",                 \
+     .help = "write it as a run into this folder, a file store of MLflow's"},                      \
     {"watch", .type = SHOAL_TYPE_TEXT, ON(watch), .passing = true, .arg = "HOST:PORT",             \
      .help = "show the report of the run, as `shoal report` draws it, in a browser while it "      \
              "runs; :PORT is for this machine alone"},                                             \

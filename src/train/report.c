@@ -70,6 +70,27 @@ static uint64_t steps_done(const struct run *r)
     return (uint64_t)llround(run_progress(r) * (double)r->opts->steps);
 }
 
+void report_each(const struct shoal_report *report,
+                 void (*fn)(void *ctx, const char *name, double value), void *ctx)
+{
+    static const char *const of[] = {
+        [SHOAL_OF_TRAINING] = "train", [SHOAL_OF_VALIDATION] = "valid", [SHOAL_OF_RUN] = "run"};
+    const struct shoal_figures *f = &report->figures;
+
+    for (size_t i = 0; i < f->n; i++) {
+        char name[96];
+
+        snprintf(name, sizeof name, "%s/%s", of[f->at[i].of], f->at[i].name);
+        if (isfinite(f->at[i].value))
+            fn(ctx, name, f->at[i].value);
+    }
+    fn(ctx, "lr", report->lr);
+    fn(ctx, "epoch", (double)report->epoch);
+    if (isfinite(report->rate))
+        fn(ctx, "rate", report->rate);
+    fn(ctx, "memory", (double)report->memory);
+}
+
 shoal_status run_report(struct run *r, enum shoal_event event, const struct shoal_figures *figures,
                         double rate)
 {
@@ -87,6 +108,10 @@ shoal_status run_report(struct run *r, enum shoal_event event, const struct shoa
     if (!r->leads)
         return SHOAL_OK;
     st = r->metrics ? metrics_write(r->metrics, &report) : SHOAL_OK;
+    if (st == SHOAL_OK && r->events)
+        st = events_write(r->events, &report);
+    if (st == SHOAL_OK && r->mlflow)
+        st = mlflow_write(r->mlflow, &report);
     if (st == SHOAL_OK && r->opts->report && !r->opts->report(r->opts->user, &report))
         st = shoal_fail(SHOAL_ESTOP, "train: stopped on request at %.1f %%", 100 * progress);
     return st;

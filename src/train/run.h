@@ -120,6 +120,8 @@ struct run {
     bool better, taken;      /* the last evaluation was the best; the best is the result */
     struct checkpoints *checkpoints;
     struct journal *metrics;
+    struct events *events;
+    struct mlflow *mlflow;
     struct profile profile;
     struct shoal_figures held; /* of the last evaluation */
     struct shoal_figures last; /* of the last epoch, what is held out among them */

@@ -76,7 +76,7 @@ static shoal_status train_on_all(const shoal_options *o, struct train_opts *opts
 
     all.epochs = stats->again_epochs;
     all.valid = all.early_stop = 0;
-    all.metrics = NULL;
+    all.metrics = all.tensorboard = all.mlflow = NULL;
     all.report = report_again;
     all.user = &to;
     all.known = &stats->figures;

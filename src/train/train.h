@@ -90,4 +90,27 @@ shoal_status metrics_ranks(struct journal *m, const struct shoal_rank_stats *sta
 /* Where the time went, likewise, and of several ranks when. */
 shoal_status metrics_profile(struct journal *m, const struct profile *profile);
 
+/* ---- tensorboard.c, mlflow.c: for programs that people have already -------------------- */
+
+/* Each number of a report by its name: "train/loss", "lr". What was not measured is left out. */
+void report_each(const struct shoal_report *report,
+                 void (*fn)(void *ctx, const char *name, double value), void *ctx);
+/* Makes it, unless it is there. */
+shoal_status tracker_folder(const char *path);
+
+/* _close ends *out, also when _open failed. */
+struct events;
+shoal_status events_open(struct events **out, const struct train_opts *opts,
+                         const struct task *task);
+shoal_status events_write(struct events *e, const struct shoal_report *report);
+shoal_status events_finish(struct events *e); /* the run went well */
+void events_close(struct events *e);
+uint32_t events_checksum(const void *data, size_t len); /* the masked CRC-32C of a record */
+
+struct mlflow;
+shoal_status mlflow_open(struct mlflow **out, const struct train_opts *opts,
+                         const struct task *task);
+shoal_status mlflow_write(struct mlflow *m, const struct shoal_report *report);
+void mlflow_close(struct mlflow *m);
+
 #endif

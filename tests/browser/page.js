@@ -86,7 +86,9 @@ async function desktop(browser, scheme) {
   await page.keyboard.press("Enter");
   await page.waitForSelector("#near li");
   check(`${scheme}: twenty neighbours are listed`, await page.locator("#near li").count() === 20);
-  check(`${scheme}: the map has them and the word itself`, await page.locator("#map g.point").count() === 21);
+  await page.waitForSelector("#word-map canvas");
+  check(`${scheme}: a map of the commonest words is made and shown`, (await page.evaluate(() => wordMap.state().labels.length)) > 10);
+  check(`${scheme}: it shows the word that was asked for`, await until(() => page.evaluate(() => wordMap.state().word === "paris"), "the word"));
   await page.fill("#analogy [name=a]", "paris");
   await page.fill("#analogy [name=b]", "france");
   await page.fill("#analogy [name=c]", "rome");
@@ -97,19 +99,27 @@ async function desktop(browser, scheme) {
   await page.waitForTimeout(3500);
   await page.screenshot({ path: path.join(out, `desktop-${scheme}.png`), fullPage: true });
 
-  const before = await page.locator("#map g.point").first().getAttribute("transform");
-  await page.focus("#map");
+  const view = () => page.evaluate(() => wordMap.state().view);
+  await page.click("#word-map >> text=Whole map");
+  await page.waitForFunction(() => !wordMap.state().moving);
+  await page.focus("#word-map canvas");
   await page.keyboard.press("+");
-  check(`${scheme}: + zooms the map`, (await page.locator("#map g.point").first().getAttribute("transform")) !== before);
+  check(`${scheme}: + zooms the map`, (await view()).scale > 1);
   await page.keyboard.press("0");
-  check(`${scheme}: 0 shows the whole map again`, (await page.locator("#map g.point").first().getAttribute("transform")) === before);
-  const box = await page.locator("#map").boundingBox();
+  await page.waitForFunction(() => !wordMap.state().moving);
+  check(`${scheme}: 0 shows the whole map again`, (await view()).scale === 1);
+  const box = await page.locator("#word-map canvas").boundingBox();
   await page.mouse.move(box.x + 200, box.y + 200);
   await page.mouse.wheel(0, -300);
-  check(`${scheme}: the wheel zooms the map`, (await page.locator("#map g.point").first().getAttribute("transform")) !== before);
-  await page.click("#zoom-all");
-  await page.locator("#map g.self circle").last().hover();
-  check(`${scheme}: hovering names the word`, (await page.textContent("#hover")).startsWith("paris"));
+  check(`${scheme}: the wheel zooms the map`, (await view()).scale > 1);
+  await page.click("#word-map >> text=Whole map");
+  await page.waitForFunction(() => !wordMap.state().moving);
+  const king = await page.evaluate(() => wordMap.place("king"));
+  await page.mouse.click(box.x + king.x, box.y + king.y);
+  check(`${scheme}: a point pressed is searched for`, await until(async () => (await page.inputValue("#word")) !== "paris", "a search"));
+  await page.fill("#word", "paris");
+  await page.keyboard.press("Enter");
+  await until(async () => (await page.textContent("#near-title")) === "Nearest to paris", "paris");
   await page.locator("#near button").first().click();
   check(`${scheme}: a neighbour can be followed`, await until(async () => (await page.inputValue("#word")) !== "paris", "a search"));
   await page.fill("#word", "pariss");
@@ -128,7 +138,8 @@ async function phone(browser) {
   await page.waitForSelector(".card");
   await page.fill("#word", "king");
   await page.locator("#search button").tap();
-  await page.waitForSelector("#map g.point");
+  await page.waitForSelector("#near li");
+  await page.waitForSelector("#word-map canvas");
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   check("phone: nothing is wider than the screen", wide <= 390, wide);
   const small = await page.evaluate(() => [...document.querySelectorAll("button")].filter((b) => b.offsetParent && !b.closest(".bars") && b.offsetHeight < 38).length);
@@ -141,13 +152,13 @@ async function phone(browser) {
 async function keyboard(browser) {
   const page = await browser.newPage({ viewport: { width: 1000, height: 800 } });
   await page.goto("http://127.0.0.1:18099/");
-  await page.waitForSelector(".card");
+  await page.waitForSelector("#word-map canvas");
   const seen = new Set();
-  for (let i = 0; i < 25; i++) {
+  for (let i = 0; i < 50; i++) {
     await page.keyboard.press("Tab");
-    seen.add(await page.evaluate(() => document.activeElement.id || document.activeElement.name || document.activeElement.className));
+    seen.add(await page.evaluate(() => document.activeElement.id || document.activeElement.name || document.activeElement.className || document.activeElement.getAttribute("role")));
   }
-  check("keyboard: Tab reaches cards, search, map and analogy", ["card", "word", "map", "a", "b", "c", "zoom-in"].every((x) => seen.has(x)), [...seen]);
+  check("keyboard: Tab reaches cards, search, map and analogy", ["card", "word", "application", "a", "b", "c"].every((x) => seen.has(x)), [...seen]);
   await page.close();
 }
 

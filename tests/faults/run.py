@@ -148,6 +148,8 @@ SCENARIOS = [
              "--early-stop 2 -o out.shoal", old=["out.shoal"]),
     Scenario("train_mlp", MLP.format(2), old=["out.shoal"], grows=RUN,
              resume="train --resume run -q"),
+    Scenario("train_trackers", "train mlp ../stage/spiral.csv -q --layers 4 --epochs 1 --threads 1 --tensorboard tb --mlflow ml "
+             "-o out.shoal", old=["out.shoal"], grows=("tb/", "ml/")),
     Scenario("train_vgg", VGG.format(2), old=["out.shoal"], grows=RUN,
              resume="train --resume run -q", most=16),
     Scenario("train_nextword", NEXT.format(2), old=["out.shoal"],
@@ -176,6 +178,8 @@ SCENARIOS = [
     Scenario("compress", "compress ../stage/grams.ftz out.shoal --qnorm --cutoff 400 --threads 2",
              old=["out.shoal"]),
     Scenario("compress_fasttext", "compress -q ../stage/grams.ftz out.ftz --threads 1", old=["out.ftz"]),
+    Scenario("map", "map ../stage/vectors.shoal -o out.html -n 40 --rounds 5 --threads 2", old=["out.html"]),
+    Scenario("map_tsv", "map -q ../stage/vectors.bin --method pca -n 30 --tsv out --threads 1"),
     Scenario("convert_classify", "convert -q ../stage/news.shoal out.bin", old=["out.bin"]),
     Scenario("convert_net", "convert -q ../stage/vgg.shoal out.safetensors",
              old=["out.safetensors"]),

@@ -88,6 +88,17 @@ def embeddings(s):
     a = s.ask("GET", "/models/words/map?word=sea&k=4").json()
     check("map gives a place to the word and its neighbours", len(a["map"]) == 5 and a["map"][0]["word"] == "sea"
           and all("x" in p and "y" in p for p in a["map"]), a)
+    for _ in range(600):
+        a = s.ask("GET", "/models/words/map")
+        if a.status != 200 or "making" not in a.json():
+            break
+        time.sleep(0.05)
+    whole = a.json() if a.status == 200 else {}
+    check("map without a word is that of the commonest words", whole.get("words", [])[:1] == ["sea"]
+          and [l["name"] for l in whole["layouts"]] == ["t-SNE", "PCA"], str(a)[:200])
+    n = len(whole.get("words", []))
+    sizes = [len(base64.b64decode(x)) for x in (whole["layouts"][0]["places"], whole["near"]["ids"], whole["vectors"]["at"])]
+    check("with a place, neighbours and a vector of each", sizes == [4 * n, 2 * n * whole["near"]["k"], n * whole["vectors"]["dim"]], sizes)
     a = s.ask("GET", "/models/words/similar?word=fsh")
     check("an unknown word is 404 and those spelt alike are named", a.status == 404 and "did you mean fish" in
           a.json()["message"], a)
@@ -306,7 +317,7 @@ def browsers(s):
     check("the page is of several files", b"page.css" in files and b"ask.js" in files and b"interface" in files, files)
     files = [s.ask("GET", "/" + name.decode()) for name in files]
     check("all of which are there", all(f.status == 200 for f in files), files)
-    page = b"".join([a.body, s.ask("GET", "/interface.js").body, *(f.body for f in files)])
+    page = b"".join([a.body, s.ask("GET", "/interface.js").body, s.ask("GET", "/map.js").body, *(f.body for f in files)])
     check("it has less than 150 KB in all", 50000 < len(page) < 150 * 1024, len(page))
     outside = [x for x in re.findall(rb"(?:src|href|url|fetch)\W{1,3}(https?:)?//[\w.]+", page)]
     check("the page asks no other place", not outside, outside)

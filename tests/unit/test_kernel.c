@@ -427,6 +427,27 @@ static void products_with_rows_agree_with_scalar(void **state)
         }
 }
 
+static void points_push_each_other_as_scalar_says(void **state)
+{
+    enum { POINTS = 64, PLACES = 11 };
+    struct rng r = {34, 1, 0};
+    float x[POINTS], y[POINTS], sums[3 * PLACES], want[3 * PLACES];
+
+    (void)state;
+    for (size_t n = KERNEL_LANES; n <= POINTS; n += KERNEL_LANES)
+        for (size_t t = 0; t < ntables; t++) {
+            for (size_t i = 0; i < n; i++) {
+                x[i] = i + 3 < n ? (float)(20 * rng_unit(&r) - 10) : KERNEL_FAR;
+                y[i] = i + 3 < n ? (float)(20 * rng_unit(&r) - 10) : KERNEL_FAR;
+            }
+            tables[t]->repel(sums, x, y, PLACES, x, y, n);
+            kernel_scalar.repel(want, x, y, PLACES, x, y, n);
+            for (size_t i = 0; i < 3 * PLACES; i++)
+                assert_near(sums[i], want[i], 4, "repel", n);
+            assert_true(sums[0] >= 1 && sums[0] < (float)n);
+        }
+}
+
 static void a_product_has_the_same_bits_wherever_it_stands(void **state)
 {
     struct rng r = {32, 1, 0};
@@ -670,6 +691,7 @@ int main(void)
         cmocka_unit_test(distances_agree_with_scalar),
         cmocka_unit_test(an_unknown_instruction_set_is_named),
         cmocka_unit_test(products_with_rows_agree_with_scalar),
+        cmocka_unit_test(points_push_each_other_as_scalar_says),
         cmocka_unit_test(a_product_has_the_same_bits_wherever_it_stands),
         cmocka_unit_test(products_of_bytes_are_exact),
         cmocka_unit_test(peaks_are_those_of_scalar_and_no_number_is_none),

@@ -348,7 +348,8 @@ static void threads_and_paths_decide_nothing(void **state)
 {
     static const char *const free_ones[] = {"threads", "memory",  "sync",       "servers",
                                             "wire",    "metrics", "profile",    "watch",
-                                            "publish", "output",  "checkpoint", "checkpoint-every"};
+                                            "publish", "output",  "checkpoint", "checkpoint-every",
+                                            "mlflow",  "tensorboard"};
     shoal_options *here = options_for("cbow"), *there = read_again(here);
 
     (void)state;

@@ -1,6 +1,6 @@
 /* What strangers send: addresses, bodies, tokens; and what is written back. */
 #include "serve/limits.h"
-#include "serve/models/pca.h"
+#include "eval/eval.h"
 #include "serve/models/registry.h"
 #include "serve/parse.h"
 #include "serve/serve.h"

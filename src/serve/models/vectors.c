@@ -1,7 +1,7 @@
 /* Word vectors: words, texts or vectors in, the nearest words or the vectors out. */
-#include "serve/models/pca.h"
 #include "serve/models/servable.h"
 #include "serve/models/word_filter.h"
+#include "serve/models/word_map.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,12 +22,13 @@ enum { FLOAT_TEXT = 14, HIT_TEXT = 32, DETAIL_TEXT = 48, PLACE_TEXT = 80 };
 /* Bytes of a text whose vector is asked for; candidates of an index. */
 enum { TEXT_MOST = 1 << 20, EF_MOST = 65536, IDS_MOST = 65536 };
 
-enum what { ASK_NEAREST, ASK_ANALOGY, ASK_VECTOR, ASK_MAP, ASK_TEXT };
+enum what { ASK_NEAREST, ASK_ANALOGY, ASK_VECTOR, ASK_MAP, ASK_WHOLE_MAP, ASK_TEXT };
 
-/* What is open: the vectors, and perhaps an index of them. */
+/* What is open: the vectors, perhaps an index of them, and their map once somebody wants it. */
 struct words {
     const shoal_vectors *v;
     shoal_hnsw *index; /* or NULL */
+    struct word_map *map;
 };
 
 struct word_sample {
@@ -39,6 +40,7 @@ struct word_sample {
     /* Of a word that is not known its text, and what its n-grams make of it, [dim]. */
     char *unseen[3];
     float *made[3];
+    bool made_map; /* ASK_WHOLE_MAP: it is there, and not being made */
     bool given; /* the vector asked about is the request's own */
     bool exact; /* not by the index */
     uint32_t ef; /* candidates of the index; 0: as it says */
@@ -52,23 +54,32 @@ _Static_assert(sizeof(struct word_sample) <= SAMPLE_MAX, "a sample fits");
 
 static const char *const verbs[] = {"similar", "analogy", "vector", "map", NULL};
 
-static shoal_status words_open(const void **out, const shoal_model *model)
-{
-    struct words *w = mem_array(1, sizeof *w);
-
-    *out = w;
-    if (!w)
-        return SHOAL_ENOMEM;
-    w->v = shoal_model_vectors(model);
-    return SHOAL_OK;
-}
-
 static void words_close(const void *open)
 {
     struct words *w = (struct words *)(uintptr_t)open; /* ours from words_open on */
 
+    if (!w)
+        return;
+    word_map_free(w->map);
     shoal_hnsw_free(w->index);
     free(w);
+}
+
+static shoal_status words_open(const void **out, const shoal_model *model)
+{
+    struct words *w = mem_array(1, sizeof *w);
+    shoal_status st = w ? SHOAL_OK : SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (st == SHOAL_OK) {
+        w->v = shoal_model_vectors(model);
+        st = word_map_new(&w->map, w->v);
+    }
+    if (st == SHOAL_OK)
+        *out = w;
+    else
+        words_close(w);
+    return st;
 }
 
 static shoal_status words_take_index(const void *open, const char *path)
@@ -324,6 +335,18 @@ static shoal_status read_text(const shoal_vectors *v, const struct instance *in,
     return SHOAL_OK;
 }
 
+/* Without a word, the map of all. */
+static shoal_status read_whole_map(const struct words *w, const struct instance *in,
+                                   struct word_sample *s)
+{
+    size_t len;
+    shoal_status st = word_map_ask(w->map, &len);
+
+    s->what = ASK_WHOLE_MAP;
+    s->made_map = len > 0;
+    return st == SHOAL_OK ? request_charge_sample(in->request, 0, len + FLOAT_TEXT) : st;
+}
+
 static shoal_status words_read(const void *model, const struct instance *in, void *sample)
 {
     const shoal_vectors *v = ((const struct words *)model)->v;
@@ -334,6 +357,8 @@ static shoal_status words_read(const void *model, const struct instance *in, voi
 
     if (strcmp(in->verb, "embed") == 0)
         return read_text(v, in, s);
+    if (st == SHOAL_OK && map && !instance_text(in, "word"))
+        return read_whole_map(model, in, s);
     s->detailed = strcmp(in->verb, "predict") != 0;
     s->ask.n = 1;
     s->what = map ? ASK_MAP : ASK_NEAREST;
@@ -378,6 +403,8 @@ static bool words_cheap(const void *model, const void *sample)
 
     if (s->what == ASK_TEXT)
         return s->len <= CHEAP_TEXT;
+    if (s->what == ASK_WHOLE_MAP)
+        return !s->made_map;
     return s->what == ASK_VECTOR || shoal_vectors_size(v) * shoal_vectors_dim(v) < CHEAP;
 }
 
@@ -452,7 +479,7 @@ static shoal_status ask_index(const struct words *w, struct rows *rows, struct t
 
 static bool searches(const struct word_sample *s)
 {
-    return s->what != ASK_VECTOR && s->what != ASK_TEXT;
+    return s->what != ASK_VECTOR && s->what != ASK_TEXT && s->what != ASK_WHOLE_MAP;
 }
 
 /* The questions about nearest rows: by the index, or all in one pass over the table. */
@@ -508,6 +535,8 @@ static shoal_status answer_ids(const shoal_vectors *v, struct word_sample *s)
 
 static shoal_status answer_vector(const shoal_vectors *v, struct word_sample *s)
 {
+    if (s->what == ASK_WHOLE_MAP)
+        return SHOAL_OK;
     if (s->what == ASK_VECTOR)
         return word_row(v, s, s->vector);
     if (s->ids)
@@ -648,7 +677,9 @@ static void words_write(const void *model, const void *sample, struct writer *ou
     const struct words *w = model;
     const struct word_sample *s = sample;
 
-    if (s->detailed)
+    if (s->what == ASK_WHOLE_MAP)
+        word_map_write(w->map, s->made_map, out);
+    else if (s->detailed)
         write_detailed(out, w->v, s);
     else if (s->what == ASK_VECTOR)
         write_vector(out, w->v, s);

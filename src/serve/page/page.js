@@ -156,7 +156,7 @@ async function look() {
 /* ---- One model ---------------------------------------------------------------------------------- */
 
 const panels = { vectors: [words, "vectors"], nextword: [nextWords, "text"], classify: [labels, "labels"] };
-const ended = [pictures];
+const ended = [pictures, words];
 
 const panelOf = (m) =>
   (m.facts.images !== undefined ? [pictures, "image"] : panels[m.facts.net || m.kind] || [tables, "numbers"]);

@@ -133,7 +133,7 @@ const char *request_segment(const struct request *q, size_t i)
     return i < q->query.nsegments ? q->query.segments[i] : "";
 }
 
-/* Made from src/serve/page by scripts/embed.sh when the library is built. */
+/* Made from src/serve/page and src/saved/page by scripts/embed.sh when the library is built. */
 #include "page.inc"
 
 static const struct page_file {
@@ -152,6 +152,8 @@ static const struct page_file {
     {"texts.js", "text/javascript; charset=utf-8", texts_js, sizeof texts_js - 1},
     {"interface", "text/html; charset=utf-8", interface_html, sizeof interface_html - 1},
     {"interface.js", "text/javascript; charset=utf-8", interface_js, sizeof interface_js - 1},
+    {"map.css", "text/css; charset=utf-8", map_css, sizeof map_css - 1},
+    {"map.js", "text/javascript; charset=utf-8", map_js, sizeof map_js - 1},
 };
 
 /* What a browser is shown; NULL when there is no such file. */
