@@ -174,6 +174,7 @@ void route_api(struct request *q, unsigned roles);    /* OPTIONS / */
 const char *route_find(const struct request *q);
 void route_metrics(struct request *q);                /* /metrics */
 void route_stats(struct request *q);                  /* /stats, for the page */
+void route_form(struct request *q);                   /* /models/NAME/form, for the page */
 bool request_lease(struct request *q, const char *name, const char *version);
 
 #endif

@@ -312,7 +312,13 @@ def browsers(s):
     a = s.ask("GET", "/")
     check("the page is HTML with a policy", a.status == 200 and "text/html" in a.headers["Content-Type"]
           and "default-src 'none'" in a.headers["Content-Security-Policy"] and b"<html" in a.body, a)
-    page = a.body + b"".join(s.ask("GET", "/" + x).body for x in ("page.js", "page.css", "map.js", "map.css"))
+    files = sorted(set(re.findall(rb"(?:src|href)=\"([a-z]+(?:\.css|\.js)?)\"", a.body)
+                       + re.findall(rb"from \"\./([a-z]+\.js)\"", s.ask("GET", "/page.js").body)))
+    check("the page is of several files", b"page.css" in files and b"ask.js" in files and b"interface" in files, files)
+    files = [s.ask("GET", "/" + name.decode()) for name in files]
+    check("all of which are there", all(f.status == 200 for f in files), files)
+    page = b"".join([a.body, s.ask("GET", "/interface.js").body, s.ask("GET", "/map.js").body, *(f.body for f in files)])
+    check("it has less than 150 KB in all", 50000 < len(page) < 150 * 1024, len(page))
     outside = [x for x in re.findall(rb"(?:src|href|url|fetch)\W{1,3}(https?:)?//[\w.]+", page)]
     check("the page asks no other place", not outside, outside)
     port = s.address["management"].rsplit(":", 1)[1]
@@ -555,6 +561,8 @@ def clicks(work):
         r["class"] == int(line.split()[0]) and all(abs(p - float(q)) < 1e-5 for p, q in
                                                    zip(r["probabilities"], line.split()[1:]))
         for r, line in zip(a, many)), a)
+    form = s.ask("GET", "/models/many/form").json()
+    check("its form names the classes", form["classes"] == ["0", "1"], form)
     s.stop()
     s = Server("clicks.shoal", *ANY, cwd=work)
     a = s.ask("POST", "/predictions/clicks", b"0 1:1 3:0.5\n")
@@ -564,6 +572,8 @@ def clicks(work):
         a = s.ask("PUT", "/predictions/clicks", f.read())
     check("of many rows with those of shoal predict", len(a.json()) == 400
           and all(abs(x - float(y)) < 1e-6 for x, y in zip(a.json(), said)), a)
+    form = s.ask("GET", "/models/clicks/form").json()
+    check("its form says how rows are written", form == {"kind": "logreg", "format": "libsvm", "classes": []}, form)
     check("features may be JSON", abs(s.ask("POST", "/predictions/clicks", b'{"features":{"1":1,"3":0.5}}').json()
                                       - float(said[0])) < 1e-6)
     a = s.ask("POST", "/v2/models/clicks/infer", json.dumps(
@@ -677,6 +687,17 @@ def nets(work):
         {"inputs": [{"name": "input", "shape": [2, 2], "datatype": "FP32", "data": [[0.5, -0.25], [1, 2]]}]})).json()
     check("a tensor gives a tensor", b["outputs"][0]["shape"] == [2, 4] and b["outputs"][0]["data"][:4] == a, b)
     binary_numbers(s, a)
+    form = s.ask("GET", "/models/mlp/form").json()
+    check("its form has the inputs, the classes and the columns with their ranges",
+          form["kind"] == "net" and form["inputs"] == 2 and form["classes"] == ["0", "1", "2", "3"]
+          and [c["name"] for c in form["columns"]] == ["x", "y", "class"]
+          and -1.1 < form["columns"][0]["min"] < 0 < form["columns"][0]["max"] < 1.1
+          and [v["text"] for v in form["columns"][2]["values"]] == ["0", "1", "2", "3"], form)
+    check("the form of a version is that version's",
+          s.ask("GET", "/models/mlp/form?version=1.0").json() == form
+          and s.ask("GET", "/models/mlp/form?version=9").status == 404
+          and s.ask("GET", "/models/none/form").status == 404)
+    check("a form is only looked at", s.ask("POST", "/models/mlp/form", b"{}").status == 405)
     for bad in (b"[1]", b"[1,2,3]", b"[[1,2],[3]]", b'["a","b"]', b"1", b"1,x", b"[1e39,0]", b"{}", b"\x00\x00\xc0\x7f" * 2):
         check(f"the input {bad[:20]!r} is refused", s.ask("POST", "/predictions/mlp", bad).status == 400)
     s.stop()

@@ -39,7 +39,7 @@ bool model_verb_known(const char *word)
         for (const char *const *verb = servable_kinds[k]->verbs; verb && *verb; verb++)
             if (strcmp(word, *verb) == 0)
                 return true;
-    return strcmp(word, "invoke") == 0;
+    return strcmp(word, "invoke") == 0 || strcmp(word, "form") == 0;
 }
 
 bool model_version_fits(const char *version)

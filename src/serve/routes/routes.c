@@ -163,6 +163,13 @@ static const struct page_file {
     {"", "text/html; charset=utf-8", page_html, sizeof page_html - 1},
     {"page.css", "text/css; charset=utf-8", page_css, sizeof page_css - 1},
     {"page.js", "text/javascript; charset=utf-8", page_js, sizeof page_js - 1},
+    {"ask.js", "text/javascript; charset=utf-8", ask_js, sizeof ask_js - 1},
+    {"words.js", "text/javascript; charset=utf-8", words_js, sizeof words_js - 1},
+    {"tables.js", "text/javascript; charset=utf-8", tables_js, sizeof tables_js - 1},
+    {"pictures.js", "text/javascript; charset=utf-8", pictures_js, sizeof pictures_js - 1},
+    {"texts.js", "text/javascript; charset=utf-8", texts_js, sizeof texts_js - 1},
+    {"interface", "text/html; charset=utf-8", interface_html, sizeof interface_html - 1},
+    {"interface.js", "text/javascript; charset=utf-8", interface_js, sizeof interface_js - 1},
     {"map.css", "text/css; charset=utf-8", map_css, sizeof map_css - 1},
     {"map.js", "text/javascript; charset=utf-8", map_js, sizeof map_js - 1},
 };
@@ -373,7 +380,7 @@ static enum route predictions(struct request *q)
     return predict_begin(q, "predict");
 }
 
-/* GET /models/NAME/similar?word=..., POST /models/NAME/invoke */
+/* GET /models/NAME/similar?word=..., GET /models/NAME/form, POST /models/NAME/invoke */
 static enum route model_verb(struct request *q)
 {
     const char *verb = request_segment(q, 2);
@@ -381,6 +388,10 @@ static enum route model_verb(struct request *q)
 
     if (invoke ? !request_is(q, "POST") && !request_is(q, "PUT") : !request_is(q, "GET"))
         return answer_not_allowed(q, invoke ? "POST, PUT" : "GET");
+    if (strcmp(verb, "form") == 0) {
+        route_form(q);
+        return ROUTE_ANSWERED;
+    }
     if (!request_lease(q, request_segment(q, 1), NULL))
         return ROUTE_ANSWERED;
     return predict_begin(q, invoke ? "predict" : verb);
