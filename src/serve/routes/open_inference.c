@@ -197,8 +197,11 @@ static enum route v2(struct request *q)
 {
     size_t n = q->query.nsegments;
 
-    if (n == 3 && strcmp(request_segment(q, 1), "models") == 0 && request_is(q, "GET") &&
-        strcmp(request_segment(q, 2), "stats") == 0)
+    if (n == 3 && strcmp(request_segment(q, 1), "models") == 0 &&
+        strcmp(request_segment(q, 2), "stats") == 0 && !request_is(q, "GET"))
+        answer_not_allowed(q, "GET");
+    else if (n == 3 && strcmp(request_segment(q, 1), "models") == 0 &&
+             strcmp(request_segment(q, 2), "stats") == 0)
         statistics(q, NULL);
     else if (n >= 3 && strcmp(request_segment(q, 1), "models") == 0)
         return model(q);
