@@ -75,6 +75,8 @@ static bool is_failure(const char *line)
     return begins(line, "shoal: ") || begins(line, "shoal train");
 }
 
+/* Where messages of two ranks mix, rules are no frames any more: what the launcher noticed counts
+ * wherever it stands. */
 static bool is_chatter(const struct launch_output *out, const char *line)
 {
     static const char *const known[] = {
@@ -87,7 +89,7 @@ static bool is_chatter(const struct launch_output *out, const char *line)
         NULL,
     };
 
-    return begins_any(line, known) ||
+    return begins_any(line, known) || strstr(line, " noticed that process rank ") ||
            (begins(line, out->launcher) && line[strlen(out->launcher)] == ':');
 }
 

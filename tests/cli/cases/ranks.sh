@@ -142,6 +142,15 @@ exit 137
 END
 SHOAL_MPIRUN=./die.openmpi
 try shoal train cbow world.shoal --ranks 2 -o x.bin
+echo "also where messages of two mix, and rules frame nothing any more:"
+fake mixed.openmpi <<'END'
+rule=--------------------------------------------------------------------------
+printf '%s\n' $rule "WARNING: a connection failed." $rule \
+    "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 9 (Killed)." $rule $rule >&2
+exit 137
+END
+SHOAL_MPIRUN=./mixed.openmpi
+try shoal train cbow world.shoal --ranks 2 -o x.bin
 fake die.mpich <<'END'
 rule====================================================================================
 printf '%s\n' '' $rule '=   PID 123 RUNNING AT n1' '=   EXIT CODE: 11' $rule
