@@ -44,6 +44,7 @@ static unsigned fresh_of(const struct train_opts *o)
  * seldom, and want the store's own. Measured, docs/notes/consistency.md; the other losses were
  * not. */
 #define SHARE 0.25
+#define SHARE_GRAMS 0.15 /* of rows of n-grams in CBOW, which all ranks move, on few ranks */
 #define SHARE_MOST 0.5
 
 static float share_of(const struct train_opts *o)
@@ -52,6 +53,8 @@ static float share_of(const struct train_opts *o)
 
     if (o->loss != SHOAL_NS || o->sync.policy == SHOAL_AVERAGE || opts_sharing(o) <= 2)
         return 0;
+    if (o->bag && o->maxn > 0 && opts_sharing(o) <= 4)
+        return (float)SHARE_GRAMS;
     return (float)fmin(SHARE + fmax(doublings, 0) / 16, SHARE_MOST);
 }
 
@@ -120,6 +123,9 @@ uint32_t words_hot(const struct train_opts *o)
 #define BOOST_MOST 2.0
 #define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
 #define BOOST_CBOW_MOST 1.5  /* but with the exact softmax, whose rows all travel */
+/* With n-grams a word is a sum of many rows, each moved by all ranks. */
+#define BOOST_GRAMS 1.6
+#define BOOST_GRAMS_CBOW 1.8
 
 /* The factor of the learning rate with several ranks. Changes in which ranks agree are averaged,
  * not added (folding, store/view.c), so n ranks together move hot rows little further than one
@@ -138,7 +144,11 @@ double words_boost(const struct train_opts *o, double usual)
         return pow(sharing, o->bag ? BOOST_CBOW : BOOST);
     boost = o->bag ? fmin(pow(sharing, BOOST_CBOW), BOOST_CBOW_MOST)
                    : fmin(pow(sharing, BOOST), BOOST_MOST);
+    if (o->maxn > 0 && !o->bag)
+        return fmin(fmax(boost, usual / base), BOOST_GRAMS) * base / usual;
     if (!o->bag || sharing <= 2)
         return fmax(boost, usual / base) * base / usual;
+    if (o->maxn > 0)
+        return fmin(fmax(boost, usual / base), BOOST_GRAMS_CBOW) * base / usual;
     return boost * base / usual;
 }
