@@ -496,6 +496,19 @@ def encrypted(work):
     check("a server with TLS ends well", s.stop() == 0)
 
 
+def logged(work):
+    """The access log has a line for each call."""
+    s = Server("mlp.shoal", *ANY, "--log", "json", "--log-file", "calls.log", cwd=work)
+    message = infer("mlp", "FP32", [1, 2], raw=struct.pack("<2f", 1, 0))
+    answer = Client(s).ask("ModelInfer", message)
+    s.stop()
+    with open(os.path.join(work, "calls.log"), encoding="utf-8") as f:
+        line = json.loads(f.readline())
+    check("the access log has calls, with their route, model and bytes",
+          (line["route"], line["model"], line["status"], line["in"], line["out"]) ==
+          ("/inference.GRPCInferenceService/ModelInfer", "mlp", 200, len(message) + 5, len(answer) + 5), line)
+
+
 def stopped(work):
     """What has come is answered, whatever comes then."""
     s = Server("vgg.shoal", *ANY, cwd=work)
@@ -561,6 +574,7 @@ def main():
         check("the one with slow clients too", s.stop() == 0, s.said)
         tokens(work)
         encrypted(work)
+        logged(work)
         stopped(work)
     finally:
         for server in Server.started:  # also when this program fails itself

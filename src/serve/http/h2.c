@@ -60,6 +60,7 @@ struct stream {
     size_t fields;   /* bytes of header fields, as HPACK counts them */
     size_t stored;   /* bytes charged for the request's body */
     size_t prefixed; /* bytes of the prefix that have come */
+    size_t received; /* bytes of its message, prefix and all */
     size_t sent, checked;
     double began, timeout;
     struct request request;
@@ -137,7 +138,7 @@ static void stream_end(struct stream *s)
     if (!s->closed && c->session)
         nghttp2_session_set_stream_user_data(c->session, s->id, NULL);
     if (s->request.id[0])
-        access_add(at->server->access, &s->request, s->prefixed + s->request.body.len, s->sent);
+        access_add(at->server->access, &s->request, s->received, s->sent);
     if (s->begun) {
         at->handler->end(&s->request);
         atomic_fetch_sub_explicit(&at->server->under_way, 1, memory_order_relaxed);
@@ -329,6 +330,7 @@ static void on_body(struct stream *s, const uint8_t *at, size_t len)
     struct request *q = &s->request;
     shoal_status st;
 
+    s->received += len;
     for (; len > 0 && s->prefixed < GRPC_PREFIX; at++, len--)
         s->prefix[s->prefixed++] = (char)*at;
     if (len > q->server->http.max_body - q->body.len) {

@@ -85,7 +85,7 @@ const char *route_find(const struct request *q)
     unsigned most = 0;
 
     for (size_t i = 0; i < sizeof api_routes / sizeof *api_routes; i++) {
-        /* No address begins with a parameter: a look at one letter leaves few. */
+        /* No address begins with a parameter: a look at one character leaves few. */
         unsigned fit = api_routes[i][1] == *first ? route_fits(api_routes[i], q) : 0;
 
         if (fit > most) {

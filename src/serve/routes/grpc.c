@@ -761,6 +761,7 @@ static bool grpc_admit(struct request *q)
 
     q->wire = &wire;
     q->v2 = true;
+    q->route = m ? m->path : NULL;
     if (!request_admit_client(q))
         return false;
     if (!m) {
