@@ -668,6 +668,7 @@ static shoal_status compose(struct prose *t, struct runs runs, const struct shoa
     album_begin(&a, "How it went");
     report_runs(&a, runs.at, runs.names, runs.n);
     album_end(&a);
+    report_learned(&a, runs.at, runs.names, runs.n);
     if (ranks > 0) {
         album_begin(&a, ranks > 1 ? "Ranks" : "Where the time went");
         for (size_t i = 0; i < runs.n; i++)

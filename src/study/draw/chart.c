@@ -238,7 +238,7 @@ static void draw_answers(struct canvas *c, const struct frame *f, const struct l
     }
 }
 
-void chart_draw(struct canvas *c, const struct chart *chart, const struct key *k)
+void chart_draw(struct canvas *c, const struct chart *chart, const struct chart_key *k)
 {
     struct frame f = frame_of(chart);
 
@@ -309,7 +309,7 @@ static bool same_name(const struct line *a, const struct line *b)
     return strcmp(a->name.text, b->name.text) == 0;
 }
 
-size_t key_find(const struct key *k, const struct chart *c, size_t line)
+size_t key_find(const struct chart_key *k, const struct chart *c, size_t line)
 {
     size_t before = 0, i = 0;
 
@@ -321,7 +321,7 @@ size_t key_find(const struct key *k, const struct chart *c, size_t line)
     return i;
 }
 
-void key_add(struct key *k, const struct chart *c)
+void key_add(struct chart_key *k, const struct chart *c)
 {
     for (size_t j = 0; j < c->nlines; j++) {
         const struct line *line = &c->lines[j];
@@ -337,12 +337,12 @@ void key_add(struct key *k, const struct chart *c)
     }
 }
 
-static bool key_named(const struct key *k)
+static bool key_named(const struct chart_key *k)
 {
     return k->n > 1 || (k->n == 1 && *k->at[0].line->name.text);
 }
 
-double key_draw(const struct key *k, struct canvas *c, double top, double width)
+double key_draw(const struct chart_key *k, struct canvas *c, double top, double width)
 {
     struct legend l = {LEGEND_LEFT, top, width};
 
@@ -371,7 +371,7 @@ static const char *chart_title(const void *figure)
 
 static struct extent chart_extent(const void *figure)
 {
-    struct key key = {0};
+    struct chart_key key = {0};
 
     key_add(&key, figure);
     return (struct extent){FIGURE_WIDTH, key_draw(&key, NULL, CHART_HEIGHT, FIGURE_WIDTH)};
@@ -379,7 +379,7 @@ static struct extent chart_extent(const void *figure)
 
 static void draw_alone(struct canvas *c, const void *figure)
 {
-    struct key key = {0};
+    struct chart_key key = {0};
 
     key_add(&key, figure);
     chart_draw(c, figure, &key);
