@@ -43,7 +43,7 @@ static void bar_cell(struct prose *t, const struct exhibit *e, size_t row, size_
     double share = isfinite(x) ? fmin(fabs(x) / largest_of(e, column), 1) : 0;
 
     prose_add(t, "<td class=\"bar\" data-n=\"%.6g\"><span class=\"track%s\"><i class=\"%s\" "
-              "style=\"width:%.1f%%\"></i></span> %s</td>",
+              "style=\"width:%.1f%%\"></i></span><b>%s</b></td>",
               isfinite(x) ? x : -1e300, as == COLUMN_SIGNED ? " two" : "", x < 0 ? "less" : "more",
               (as == COLUMN_SIGNED ? 50 : 100) * share, cell_number(as, x).text);
 }
@@ -251,7 +251,8 @@ static void show_curves(struct album *a, const struct exhibit *e, size_t number)
     struct chart c = {.name = name,
                       .x_label = e->columns[1].head,
                       .y_label = e->columns[2].head,
-                      .from_zero = true};
+                      .from_zero = true,
+                      .to_one = true};
     struct line *line = NULL;
 
     name_file(name, e, number);

@@ -337,7 +337,10 @@ static struct run_rank rank_of(const json_t *row)
 {
     struct run_rank rank = {.rank = count_of(row, "rank"),
                             .bytes_out = real_of(row, "bytes_out"),
-                            .bytes_in = real_of(row, "bytes_in")};
+                            .bytes_in = real_of(row, "bytes_in"),
+                            .waits = real_of(row, "waits"),
+                            .awaited = count_of(row, "awaited"),
+                            .awaited_seconds = real_of(row, "awaited_seconds")};
 
     for (size_t k = 0; k < TIME_PARTS; k++)
         rank.parts[k] = real_of(row, time_parts[k]);

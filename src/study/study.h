@@ -47,6 +47,9 @@ struct run_rank {
     char host[64];
     double parts[TIME_PARTS];
     double bytes_out, bytes_in;
+    double waits;           /* times it waited; NaN: not known */
+    unsigned awaited;       /* the rank it waited for longest; itself: for none */
+    double awaited_seconds; /* so long */
 };
 
 /* What a rank did over time: seconds in sum up to the end of each span. */

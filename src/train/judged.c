@@ -181,11 +181,11 @@ static void add_curves(struct judged *j, struct exhibit *e, make_curve *make, co
         add_point(j, e, "mean of all classes", (double)i / GRID, mean[i] / (double)j->curves);
     for (size_t i = 0; i < n; i++)
         draw_class(j, e, make, drawn[i], j->p->classes == 2);
-    if (j->p->classes > CURVES_MOST)
-        exhibit_note(e, "One class against all others: the mean, and the %d classes that are "
+    if (make == curve_roc && j->p->classes > CURVES_MOST)
+        exhibit_note(e, "One class against all others, here and beside it: the mean, and the %d classes that are "
                         "told apart worst.", CURVES_WORST);
-    else if (j->p->classes > 2)
-        exhibit_note(e, "One class against all others.");
+    else if (make == curve_roc && j->p->classes > 2)
+        exhibit_note(e, "One class against all others, here and beside it.");
 }
 
 static struct exhibit *begin_curves(struct judged *j, const char *name, const char *title,

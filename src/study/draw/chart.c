@@ -77,8 +77,8 @@ static struct scale scale_over(const struct chart *c, bool y)
             least = fmin(least, v);
             most = fmax(most, v);
         }
-    if (least > most)
-        least = 0, most = 1;
+    if (c->to_one || least > most)
+        least = fmin(least, 0), most = fmax(most, 1);
     return y ? scale_of(least, most, c->y_axis, c->y_log, c->from_zero)
              : scale_of(least, most, c->x_axis, c->x_log,
                         c->x_axis == AXIS_SECONDS || c->x_axis == AXIS_COUNT);
@@ -292,7 +292,8 @@ void chart_data(struct prose *t, const struct chart *c)
     prose_add(t, ",");
     put_axis(t, "x", c->x_label, c->x_axis);
     put_axis(t, "y", c->y_label, c->y_axis);
-    prose_add(t, "\"zero\":%s,\"lines\":[", c->from_zero ? "true" : "false");
+    prose_add(t, "\"zero\":%s,\"one\":%s,\"lines\":[", c->from_zero ? "true" : "false",
+              c->to_one ? "true" : "false");
     for (size_t i = 0; i < c->nlines; i++) {
         if (c->lines[i].n == 0)
             continue;

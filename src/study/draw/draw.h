@@ -57,6 +57,7 @@ struct chart {
     enum axis x_axis, y_axis;
     bool x_log, y_log;
     bool from_zero;        /* the y axis begins there */
+    bool to_one;           /* both axes go from 0 to 1 at least: of shares */
     double x_ticks[TICKS]; /* [nx_ticks] the only numbers of the x axis, rising; or none */
     size_t nx_ticks;
     struct line lines[CHART_LINES];

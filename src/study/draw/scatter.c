@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TOP = 34, BOTTOM = 560, LEFT = 12, WIDTH = 960, LINE = 14, SIGN = 3 };
+enum { TOP = 34, BOTTOM = 560, LEFT = 12, WIDTH = 840, LINE = 14, SIGN = 3 };
 
 /* What words take up. */
 struct box {

@@ -4,7 +4,7 @@
    into, and its numbers and pictures as files. Nothing is asked of any server. */
 var shoalCharts = (function () {
   'use strict';
-  var W = 560, H = 300, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 40;
+  var W = 560, H = 300, LEFT = 76, RIGHT = 14, TOP = 12, BOTTOM = 40;
   var NS; /* of SVG, as the page's drawings have it */
 
   function digits(x) { x = Math.abs(x); return x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2; }
@@ -108,6 +108,7 @@ var shoalCharts = (function () {
       if (a === Infinity) { a = 0; b = 1; c = kept.log ? 1 : 0; d = kept.log ? 10 : 1; }
       if (kept.range) { a = kept.range[0]; b = kept.range[1]; }
       if (data.zero && !kept.log) c = Math.min(0, c);
+      if (data.one && !kept.log) { d = Math.max(1, d); if (!kept.range) { a = Math.min(0, a); b = Math.max(1, b); } }
       if (!kept.log && !data.zero) { var m = (d - c) * 0.05 || Math.abs(d) * 0.05 || 1; c -= m; d += m; }
       x0 = a; x1 = b > a ? b : a + 1; y0 = c; y1 = d > c ? d : c * 1.1 + 1e-9;
     }
@@ -127,6 +128,7 @@ var shoalCharts = (function () {
       });
       make('line', { 'class': 'a', x1: LEFT, x2: W - RIGHT, y1: H - BOTTOM, y2: H - BOTTOM }, svg);
       make('text', { x: (LEFT + W - RIGHT) / 2, y: H - 4, 'text-anchor': 'middle' }, svg, data.x.label);
+      make('text', { transform: 'translate(12 ' + (TOP + H - BOTTOM) / 2 + ') rotate(-90)', 'text-anchor': 'middle' }, svg, data.y.label);
       plot = make('g', {}, svg);
       shown.forEach(function (at, i) {
         if (!at.length) return;

@@ -10,7 +10,8 @@
 enum {
     ASKED = 36,      /* words whose neighbours are shown, */
     NEAR = 6,        /* so many of each */
-    COMMON = 20,     /* words that come before: they are of no topic */
+    COMMON = 100,    /* words that come before, or a tenth of all: they are of no topic */
+    LETTERS = 4,     /* that a word has at least */
     FARTHEST = 20000, /* rank of the rarest that is asked about */
     MAPPED = 320,    /* words of the map, */
     MAPPED_LEAST = 20,
@@ -19,7 +20,7 @@ enum {
     PERPLEXITY = 15,
 };
 
-/* Words that say something by themselves: three letters and more, of whatever script. */
+/* Words that say something by themselves: four letters and more, of whatever script. */
 static bool is_content(const char *word)
 {
     size_t len = strlen(word);
@@ -28,7 +29,7 @@ static bool is_content(const char *word)
         if (isascii((unsigned char)word[i]) && !isalpha((unsigned char)word[i]) &&
             !(word[i] == '_' && i > 0) && !(word[i] == '-' && i > 0))
             return len > 5 && strspn(word, "<>/|&;=") == 0 && isalpha((unsigned char)word[0]);
-    return len >= 3;
+    return len >= LETTERS;
 }
 
 /* The next one from `id` on; SHOAL_NO_ID: there is none. */
@@ -46,7 +47,7 @@ static uint32_t next_content(const shoal_vocab *vocab, uint32_t id)
 /* Ranks that grow by a factor: common words and rare ones; gives how many. */
 static size_t choose_words(const shoal_vocab *vocab, struct near_ask *asks, struct shoal_hit *hits)
 {
-    double size = (double)shoal_vocab_size(vocab), from = fmin(COMMON, size / 4);
+    double size = (double)shoal_vocab_size(vocab), from = fmin(COMMON, size / 10);
     double to = fmin(size * 0.5, FARTHEST), rank = from, by = pow(to / fmax(from, 1), 1.0 / ASKED);
     uint32_t last = SHOAL_NO_ID;
     size_t n = 0;
