@@ -76,6 +76,15 @@ static void table_head(struct prose *t, const struct exhibit *e, size_t n)
 
 /* ---- shapes that are words ---- */
 
+/* Of several runs each says whose it is. */
+static struct name title_of(const struct exhibit *e, const char *run)
+{
+    struct name name;
+
+    snprintf(name.text, sizeof name.text, "%.48s%s%.40s", e->title, *run ? ": " : "", run);
+    return name;
+}
+
 static void show_note(struct prose *t, const struct exhibit *e)
 {
     if (*e->note)
@@ -103,10 +112,10 @@ static void show_figures(struct prose *t, const struct exhibit *e)
     prose_add(t, "</dl>\n");
 }
 
-static void show_table(struct prose *t, const struct exhibit *e)
+static void show_table(struct prose *t, const struct exhibit *e, const char *run)
 {
     begin_block(t, e, "rows");
-    page_wide(t, e->title);
+    page_wide(t, title_of(e, run).text);
     prose_add(t, "<table class=\"sortable\">\n");
     table_head(t, e, e->ncolumns);
     prose_add(t, "<tbody>\n");
@@ -139,10 +148,10 @@ static void show_answer(struct prose *t, const struct exhibit *e, size_t i)
                "</small></li>");
 }
 
-static void show_answers(struct prose *t, const struct exhibit *e)
+static void show_answers(struct prose *t, const struct exhibit *e, const char *run)
 {
     begin_block(t, e, "asked");
-    page_wide(t, e->title);
+    page_wide(t, title_of(e, run).text);
     prose_add(t, "<table>\n");
     table_head(t, e, ANSWER + 1);
     prose_add(t, "<tbody>\n");
@@ -193,14 +202,14 @@ static void matrix_row(struct prose *t, const struct exhibit *e, size_t n, size_
 }
 
 /* Nothing is shown of rows that are no square. */
-static void show_matrix(struct prose *t, const struct exhibit *e)
+static void show_matrix(struct prose *t, const struct exhibit *e, const char *run)
 {
     size_t n = (size_t)lround(sqrt((double)e->nrows));
 
     if (n == 0 || n * n != e->nrows)
         return;
     begin_block(t, e, "taken");
-    page_wide(t, e->title);
+    page_wide(t, title_of(e, run).text);
     prose_add(t, "<table class=\"matrix\">\n<thead><tr><th class=\"w\" scope=\"col\">");
     prose_wrap(t, "", e->columns[0].head, " \\ ");
     prose_wrap(t, "", e->columns[1].head, "</th>");
@@ -245,7 +254,7 @@ static void name_file(char name[48], const struct exhibit *e, size_t number)
         snprintf(name, 48, "%s", e->name);
 }
 
-static void show_curves(struct album *a, const struct exhibit *e, size_t number)
+static void show_curves(struct album *a, const struct exhibit *e, const char *run, size_t number)
 {
     char name[48];
     struct chart c = {.name = name,
@@ -256,7 +265,7 @@ static void show_curves(struct album *a, const struct exhibit *e, size_t number)
     struct line *line = NULL;
 
     name_file(name, e, number);
-    snprintf(c.title, sizeof c.title, "%s", e->title);
+    snprintf(c.title, sizeof c.title, "%s", title_of(e, run).text);
     for (size_t i = 0; i < e->nrows; i++) {
         const char *of = exhibit_text(e, i, 0);
 
@@ -271,13 +280,13 @@ static void show_curves(struct album *a, const struct exhibit *e, size_t number)
     album_chart(a, &c, 1);
 }
 
-static void show_map(struct album *a, const struct exhibit *e, size_t number)
+static void show_map(struct album *a, const struct exhibit *e, const char *run, size_t number)
 {
     struct scatter s = {.n = 0};
     char name[48];
 
     name_file(name, e, number);
-    snprintf(s.title, sizeof s.title, "%s", e->title);
+    snprintf(s.title, sizeof s.title, "%s", title_of(e, run).text);
     s.at = mem_array(e->nrows + 1, sizeof *s.at);
     if (!s.at) {
         a->status = SHOAL_ENOMEM;
@@ -314,37 +323,38 @@ static void say_asked(struct prose *t, const struct learned *l)
                            "harder.</p>\n");
 }
 
-static void show_words(struct prose *t, const struct exhibit *e)
+static void show_words(struct prose *t, const struct exhibit *e, const char *run)
 {
     if (e->shape == EXHIBIT_FIGURES)
         show_figures(t, e);
     else if (e->shape == EXHIBIT_TABLE)
-        show_table(t, e);
+        show_table(t, e, run);
     else if (e->shape == EXHIBIT_ANSWERS)
-        show_answers(t, e);
+        show_answers(t, e, run);
     else if (e->shape == EXHIBIT_MATRIX)
-        show_matrix(t, e);
+        show_matrix(t, e, run);
     else if (e->shape == EXHIBIT_PICTURES)
         show_pictures(t, e);
 }
 
-static void show_drawn(struct album *a, const struct exhibit *e, size_t number)
+static void show_drawn(struct album *a, const struct exhibit *e, const char *run, size_t number)
 {
     if (e->shape == EXHIBIT_CURVES)
-        show_curves(a, e, number);
+        show_curves(a, e, run, number);
     else
-        show_map(a, e, number);
+        show_map(a, e, run, number);
 }
 
 /* Figures that follow one another stand beside each other; what is to be said of them stands
  * below. */
-static size_t show_album(struct album *a, const struct learned *l, size_t i, size_t number)
+static size_t show_album(struct album *a, const struct learned *l, size_t i, const char *run,
+                         size_t number)
 {
     size_t from = i;
 
     album_begin(a, NULL);
     for (; i < l->n && is_figure(&l->at[i]); i++)
-        show_drawn(a, &l->at[i], number);
+        show_drawn(a, &l->at[i], run, number);
     album_end(a);
     for (size_t k = from; k < i; k++)
         if (*l->at[k].note) {
@@ -362,9 +372,9 @@ static void show_run(struct album *a, const shoal_run *run, const char *name, si
     say_asked(a->page, l);
     for (size_t i = 0; i < l->n;) {
         if (is_figure(&l->at[i]))
-            i = show_album(a, l, i, number);
+            i = show_album(a, l, i, name, number);
         else
-            show_words(a->page, &l->at[i++]);
+            show_words(a->page, &l->at[i++], name);
     }
 }
 

@@ -117,7 +117,7 @@ async function look(browser, file, shown, options, chapter) {
 async function learned(page, name, chapter) {
   const said = await page.locator("section.exhibit h4").allTextContents();
   const drawn = await page.locator("figure figcaption, figure .wide svg").evaluateAll((all) => all.map((e) => e.textContent && e.tagName === "FIGCAPTION" ? e.textContent : e.getAttribute("aria-label")));
-  const missing = chapter.learned.filter((c) => !said.includes(c) && !drawn.includes(c));
+  const missing = chapter.learned.filter((c) => !said.includes(c) && !drawn.some((d) => d.split(": ")[0] === c));
   check(`${name}: what was learned is there`, missing.length === 0 && await page.locator("#what-was-learned").count() === 1, [missing, said, drawn]);
   const stuck = await page.evaluate(() => [...document.querySelectorAll("*")].filter((e) => {
     const s = getComputedStyle(e);

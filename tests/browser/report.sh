@@ -19,6 +19,7 @@ cd "$out"
     "$shoal" gen world --words 300000 --quiet --output world.txt --questions questions.txt
     "$shoal" encode --quiet --output world.shoal world.txt
 }
+rm -rf study predicted
 "$shoal" study cbow world.shoal --workers 1,2,4 --sync async,sync --repeat 1 --epochs 3 \
     --target-loss 2.2 --quiet --output study --plots figures -- --dim 20 --valid 5% \
     --eval questions.txt
@@ -47,7 +48,7 @@ learn evil mlp evil.csv --epochs 2
 "$shoal" report mlp.jsonl evil.jsonl --quiet --output two.html
 learn classify classify news.txt --epochs 2 --valid-share 20%
 learn logreg logreg clicks.tsv --valid-share 20%
-learn multinomial multinomial people.csv --label city --skip-bad --valid-share 20%
+learn multinomial multinomial people.csv --label city --skip-bad 100000 --valid-share 20%
 learn vgg vgg pictures --epochs 1 --base 16
 learn skipgram skipgram world.shoal --dim 20 --epochs 2 --minn 3 --maxn 5 --buckets 20000
 learn nextword nextword world.shoal --vectors skipgram.model --length 4 --epochs 1 --valid 5%

@@ -4,7 +4,7 @@
    into, and its numbers and pictures as files. Nothing is asked of any server. */
 var shoalCharts = (function () {
   'use strict';
-  var W = 560, H = 300, LEFT = 76, RIGHT = 14, TOP = 12, BOTTOM = 40;
+  var W = 560, H = 300, LEFT = 76, RIGHT = 22, TOP = 12, BOTTOM = 40;
   var NS; /* of SVG, as the page's drawings have it */
 
   function digits(x) { x = Math.abs(x); return x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2; }
