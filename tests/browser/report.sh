@@ -19,7 +19,7 @@ cd "$out"
     "$shoal" gen world --words 300000 --quiet --output world.txt --questions questions.txt
     "$shoal" encode --quiet --output world.shoal world.txt
 }
-rm -rf study predicted
+rm -rf study predicted # of another program, perhaps
 "$shoal" study cbow world.shoal --workers 1,2,4 --sync async,sync --repeat 1 --epochs 3 \
     --target-loss 2.2 --quiet --output study --plots figures -- --dim 20 --valid 5% \
     --eval questions.txt
