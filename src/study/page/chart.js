@@ -187,9 +187,19 @@ var shoalCharts = (function () {
       if (wide) { kept.range = [a, b]; draw(); }
     }
     function leave() { if (cross) cross.remove(); cross = null; said.textContent = ''; }
+    /* The point nearest to a step away, of those on that side: points may lie further apart. */
+    function beyond(x, step) {
+      var best = x;
+      shown.forEach(function (points) {
+        points.forEach(function (p) {
+          if ((p[0] - x) * step > 0 && (best === x || Math.abs(p[0] - x - step) < Math.abs(best - x - step))) best = p[0];
+        });
+      });
+      return best;
+    }
     function key(e) {
       var step = (x1 - x0) / 40, moves = { ArrowLeft: -step, ArrowRight: step };
-      if (e.key in moves) { at((cursor === null ? x0 : cursor) + moves[e.key]); e.preventDefault(); }
+      if (e.key in moves) { at(cursor === null ? x0 : beyond(cursor, moves[e.key])); e.preventDefault(); }
       if (e.key === 'Escape') { kept.range = null; draw(); svg.focus(); }
     }
 
