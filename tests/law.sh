@@ -54,7 +54,7 @@ cairo.h        study/draw/raster.c
 mpi.h          comm/mpi.c
 dnnl.h         kernel/gemm.c
 oneapi/        kernel/gemm.c
-jansson.h      saved/class_index.c saved/net/manifest.c train/config.c train/metrics.c serve/json.c study/series.c study/record.c study/simulate.c study/lines.c
+jansson.h      saved/class_index.c saved/net/manifest.c train/config.c train/learned.c train/metrics.c serve/json.c study/series.c study/record.c study/simulate.c study/lines.c
 gnutls/        serve/http/tls.c
 hnswlib/       eval/hnsw.cc
 exception      eval/hnsw.cc

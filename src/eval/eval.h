@@ -19,6 +19,7 @@
 #include "eval/graph.h"
 #include "eval/rows.h"
 #include "eval/map.h"
+#include "eval/predictions.h"
 
 /* Who has vectors of words that are not in the vocabulary: out [dim]; SHOAL_ENOENT: not of this
  * one. */

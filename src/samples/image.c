@@ -319,3 +319,58 @@ shoal_status picture_read(struct picture *out, const char *path, unsigned channe
     free(data);
     return st;
 }
+
+/* ---- small pictures ---- */
+
+/* The mean of the pixels of a box, of one channel. */
+static uint8_t box_mean(const uint8_t *plane, unsigned width, unsigned x, unsigned y, unsigned box)
+{
+    uint64_t sum = 0;
+
+    for (unsigned v = 0; v < box; v++)
+        for (unsigned u = 0; u < box; u++)
+            sum += plane[(size_t)(y * box + v) * width + x * box + u];
+    return (uint8_t)(sum / ((uint64_t)box * box));
+}
+
+static shoal_status png_write(struct bytes *out, png_image *image, const uint8_t *pixels)
+{
+    png_alloc_size_t len = 0;
+    shoal_status st;
+
+    if (!png_image_write_to_memory(image, NULL, &len, 0, pixels, 0, NULL))
+        return shoal_fail(SHOAL_ENOMEM, "png: %s", image->message);
+    st = bytes_reserve(out, len);
+    if (st == SHOAL_OK && !png_image_write_to_memory(image, out->at, &len, 0, pixels, 0, NULL))
+        st = shoal_fail(SHOAL_ENOMEM, "png: %s", image->message);
+    out->len = st == SHOAL_OK ? len : 0;
+    return st;
+}
+
+shoal_status picture_thumbnail(struct bytes *out, const uint8_t *planes, unsigned channels,
+                               unsigned height, unsigned width, unsigned side)
+{
+    unsigned longer = height > width ? height : width, box = (longer + side - 1) / side;
+    unsigned least = height < width ? height : width;
+    png_image image = {.version = PNG_IMAGE_VERSION,
+                       .format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB};
+    unsigned shown = channels == 1 ? 1 : 3;
+    uint8_t *pixels;
+    shoal_status st;
+
+    box = box < least ? box : least;
+    image.width = width / box;
+    image.height = height / box;
+    pixels = mem_array((size_t)image.width * image.height, shown);
+    if (!pixels)
+        return SHOAL_ENOMEM;
+    for (unsigned y = 0; y < image.height; y++)
+        for (unsigned x = 0; x < image.width; x++)
+            for (unsigned c = 0; c < shown; c++)
+                pixels[((size_t)y * image.width + x) * shown + c] =
+                    box_mean(planes + (size_t)(c < channels ? c : 0) * height * width, width, x, y,
+                             box);
+    st = png_write(out, &image, pixels);
+    free(pixels);
+    return st;
+}

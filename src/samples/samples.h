@@ -183,6 +183,11 @@ shoal_status picture_fit(uint8_t *out, const struct picture *p, unsigned height,
 shoal_status picture_prepare(uint8_t *out, const struct picture *p, unsigned resize,
                              unsigned height, unsigned width);
 
+/* Planes [channels][height][width] as a PNG file into out, scaled down to at most `side` pixels a
+ * side. */
+shoal_status picture_thumbnail(struct bytes *out, const uint8_t *planes, unsigned channels,
+                               unsigned height, unsigned width, unsigned side);
+
 /* ---- images.c: many pictures of one size, and their classes (shoal/images.h) ----------- */
 
 enum { IMAGES_MAX_SIDE = 1024, IMAGES_MAX_CLASSES = 65536 };

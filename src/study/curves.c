@@ -243,6 +243,7 @@ static void draw_runs(struct album *a, const shoal_study *s)
         report_runs(a, (const shoal_run *const *)all->runs, all->named, all->n);
         album_end(a);
         draw_ranks(a, all);
+        report_learned(a, (const shoal_run *const *)all->runs, all->named, all->n);
     }
     for (size_t i = 0; i < all->n; i++)
         shoal_run_free(all->runs[i]);

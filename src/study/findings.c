@@ -160,7 +160,8 @@ static void say_worst(struct prose *t, const shoal_study *s)
     for (size_t i = 0; i < s->ncells; i++) {
         size_t last = i;
 
-        if (study_cell_base(s, i) != i || !last_of(s, i, &last) || last == i || is_short(s, last) ||
+        if (study_cell_base(s, i) != i || !last_of(s, i, &last) || last == i ||
+            !study_cell_best(s, i) || is_short(s, i) || is_short(s, last) ||
             !shoal_study_cell(s, last, &cell) || !(cell.efficiency < least))
             continue;
         least = cell.efficiency;

@@ -380,7 +380,7 @@ static void draw_table(struct prose *t, const shoal_study *s, const struct shoal
     struct walk w = {.study = s, .cluster = c};
 
     page_wide(t, "Predictions");
-    prose_add(t, "<table>\n<tr><th>ranks</th><th class=\"w\"></th>");
+    prose_add(t, "<table>\n<tr><th>ranks</th><th class=\"w\">policy</th>");
     for (size_t i = 0; i < COLUMNS; i++)
         prose_wrap(t, "<th>", head_of(s, i).text, "</th>");
     prose_add(t, "<th class=\"w\">largest</th><th class=\"w\">by</th></tr>\n");

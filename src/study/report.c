@@ -309,6 +309,43 @@ static void draw_tracks(struct album *a, const shoal_run *run, const char *name,
     album_figure(a, l.name, &tracks_figure, &l);
 }
 
+static void waits_row(struct prose *t, const shoal_run *run, size_t i)
+{
+    const struct run_rank *r = &run->ranks[i];
+    double waiting = known(r->parts[2]);
+
+    prose_wrap(t, "<tr><th scope=\"row\" class=\"w\">", name_rank(run, i).text, "</th>");
+    prose_add(t, "<td>%s</td><td>%s</td>", number_plain(r->waits).text,
+              number_time(waiting).text);
+    if (r->awaited_seconds > 0 && r->awaited != r->rank)
+        prose_add(t, "<td class=\"w\">rank %u</td><td>%s</td></tr>\n", r->awaited,
+                  number_time(r->awaited_seconds).text);
+    else
+        prose_add(t, "<td class=\"w\">nobody</td><td>-</td></tr>\n");
+}
+
+/* Who waited for whom: within the album, as wide as it is. */
+static void waits_table(struct prose *t, const shoal_run *run, const char *name)
+{
+    char title[96], unused[32];
+
+    name_figure(unused, title, "waits", "Who waited for whom", name, 0);
+    prose_wrap(t, "<section class=\"panels\"><h3>", title, "</h3>\n");
+    page_wide(t, title);
+    prose_add(t, "<table><thead><tr><th scope=\"col\" class=\"w\">rank</th>"
+                 "<th scope=\"col\">waits</th><th scope=\"col\">waited</th>"
+                 "<th scope=\"col\" class=\"w\">most for</th><th scope=\"col\">so long</th>"
+                 "</tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < run->nranks; i++)
+        waits_row(t, run, i);
+    prose_add(t, "</tbody></table></div></section>\n");
+}
+
+static bool knows_waits(const shoal_run *run)
+{
+    return run->nranks > 1 && isfinite(run->ranks[0].waits);
+}
+
 void report_ranks(struct album *a, const shoal_run *run, const char *name, size_t number)
 {
     if (run->ntracks > 0)
@@ -319,6 +356,8 @@ void report_ranks(struct album *a, const shoal_run *run, const char *name, size_
         draw_traffic(a, run, name, number);
     if (run->has_stale)
         draw_stale(a, run, name, number);
+    if (knows_waits(run))
+        waits_table(a->page, run, name);
 }
 
 /* ---- words ---- */
@@ -668,6 +707,7 @@ static shoal_status compose(struct prose *t, struct runs runs, const struct shoa
     album_begin(&a, "How it went");
     report_runs(&a, runs.at, runs.names, runs.n);
     album_end(&a);
+    report_learned(&a, runs.at, runs.names, runs.n);
     if (ranks > 0) {
         album_begin(&a, ranks > 1 ? "Ranks" : "Where the time went");
         for (size_t i = 0; i < runs.n; i++)

@@ -2,6 +2,7 @@
  * what its ranks said at the end. */
 #include "file/file.h"
 #include "study/study.h"
+#include "train/train.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -336,7 +337,10 @@ static struct run_rank rank_of(const json_t *row)
 {
     struct run_rank rank = {.rank = count_of(row, "rank"),
                             .bytes_out = real_of(row, "bytes_out"),
-                            .bytes_in = real_of(row, "bytes_in")};
+                            .bytes_in = real_of(row, "bytes_in"),
+                            .waits = real_of(row, "waits"),
+                            .awaited = count_of(row, "awaited"),
+                            .awaited_seconds = real_of(row, "awaited_seconds")};
 
     for (size_t k = 0; k < TIME_PARTS; k++)
         rank.parts[k] = real_of(row, time_parts[k]);
@@ -417,6 +421,29 @@ static shoal_status take_timeline(struct reader *r, const json_t *line)
     return fill_track(&track, line) ? SHOAL_OK : bad_line(r, "a timeline whose spans do not fit");
 }
 
+/* ---- what was learned ---- */
+
+static void forget_learned(shoal_run *run)
+{
+    if (run->learned)
+        learned_fini(run->learned);
+    free(run->learned);
+    run->learned = NULL;
+}
+
+/* The last one counts. */
+static shoal_status take_learned(struct reader *r, const json_t *line)
+{
+    const char *wrong;
+
+    forget_learned(r->run);
+    r->run->learned = mem_array(1, sizeof *r->run->learned);
+    if (!r->run->learned)
+        return SHOAL_ENOMEM;
+    wrong = learned_take(r->run->learned, line);
+    return wrong ? bad_line(r, wrong) : r->run->learned->status;
+}
+
 /* ---- lines ---- */
 
 static shoal_status take_line(struct reader *r, json_t *line)
@@ -434,6 +461,8 @@ static shoal_status take_line(struct reader *r, json_t *line)
         take_profile(r->run, line);
     else if (strcmp(event, "timeline") == 0)
         return take_timeline(r, line);
+    else if (strcmp(event, "learned") == 0)
+        return take_learned(r, line);
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
         if (strcmp(event, reports[i]) == 0)
             return take_report(r, line);
@@ -561,6 +590,7 @@ void shoal_run_free(shoal_run *run)
     if (!run)
         return;
     forget_tracks(run);
+    forget_learned(run);
     free(run->points);
     free(run);
 }

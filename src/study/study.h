@@ -47,6 +47,9 @@ struct run_rank {
     char host[64];
     double parts[TIME_PARTS];
     double bytes_out, bytes_in;
+    double waits;           /* times it waited; NaN: not known */
+    unsigned awaited;       /* the rank it waited for longest; itself: for none */
+    double awaited_seconds; /* so long */
 };
 
 /* What a rank did over time: seconds in sum up to the end of each span. */
@@ -72,6 +75,7 @@ struct shoal_run {
     size_t nranks; /* with known times; 0: no profile */
     struct run_track tracks[RUN_RANKS];
     size_t ntracks; /* 0: no timeline */
+    struct learned *learned; /* what it learned (train/learned.h); NULL: it does not say */
     double progress; /* 0 to 1, at the last report */
     double silent;   /* seconds since its file was written to; 0: nobody knows */
 };
@@ -136,6 +140,12 @@ void report_runs(struct album *a, const shoal_run *const *runs, const char *cons
 /* Where the time of a run's ranks went. `name` may be empty; `number` is for the names
  * of files: 0 for the only one. */
 void report_ranks(struct album *a, const shoal_run *run, const char *name, size_t number);
+
+/* ---- learned.c ---- */
+
+/* A section of the page: what runs learned; nothing, where none says. */
+void report_learned(struct album *a, const shoal_run *const *runs, const char *const *names,
+                    size_t n);
 
 /* ---- grid.c: a study ---------------------------------------------------------------------- */
 

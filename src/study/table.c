@@ -393,12 +393,15 @@ static void html_table(struct prose *t, const shoal_study *s, const struct study
 {
     const struct shoal_measures *m = example_of(s);
     struct shoal_study_cell cell;
+    char title[64];
 
     if (!has_scaling(s, weak))
         return;
     if (scaling_words(s, weak))
         prose_wrap(t, "<p>", scaling_words(s, weak), "</p>\n");
-    page_wide(t, "Runs");
+    snprintf(title, sizeof title, "%s, %s scaling", table == &result_table ? "Runs" : "Resources",
+             weak ? "weak" : "strong");
+    page_wide(t, title);
     prose_add(t, "<table>\n<tr>");
     for (size_t k = 0; k < column_count(table); k++)
         if (column_seen(s, column_of(table, k)))

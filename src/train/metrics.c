@@ -261,3 +261,10 @@ shoal_status metrics_profile(struct journal *m, const struct profile *p)
     }
     return st;
 }
+
+/* ---- what was learned ---- */
+
+shoal_status metrics_learned(struct journal *m, const struct learned *learned)
+{
+    return put(m, learned_json(learned));
+}

@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define SLICE_SECONDS 0.5
 #define REPORT_SECONDS 1.0
@@ -593,6 +594,29 @@ static shoal_status judge_result(struct run *r)
     return SHOAL_OK;
 }
 
+static shoal_status learned_now(struct run *r)
+{
+    struct learned *l = mem_array(1, sizeof *l);
+    shoal_status st = l ? r->task->learned(r, l) : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK)
+        st = l->status;
+    if (st == SHOAL_OK && l->n > 0)
+        st = metrics_learned(r->metrics, l);
+    if (l)
+        learned_fini(l);
+    free(l);
+    return st;
+}
+
+/* What was learned, into the metrics; without these nobody pays for it. */
+static shoal_status show_learned(struct run *r)
+{
+    bool shows = r->leads && r->metrics && r->task->learned;
+
+    return shoal_ranks_agree(r->opts->ranks, shows ? run_background(r, learned_now) : SHOAL_OK);
+}
+
 static shoal_status finish(struct run *r, shoal_model **out)
 {
     double rate = (double)(r->at.examples - r->first_examples) / (r->at.seconds - r->first_seconds);
@@ -607,6 +631,8 @@ static shoal_status finish(struct run *r, shoal_model **out)
         st = run_account(r);
     if (st == SHOAL_OK && r->engine->collect)
         st = r->engine->collect(r);
+    if (st == SHOAL_OK)
+        st = show_learned(r);
     if (st == SHOAL_OK)
         st = run_report(r, SHOAL_EVENT_DONE, &r->last, rate);
     if (st == SHOAL_OK) /* or rank 0 alone would begin again */

@@ -12,6 +12,7 @@
 #include "train/options.h"
 
 struct kind;
+struct learned;
 struct net_task;
 struct row_task;
 struct run;
@@ -51,6 +52,9 @@ struct task {
     /* By rank 0, after the last unit: fails when what was learned is worse than knowing nothing
      * of an example, with advice; NULL: it is not asked. */
     shoal_status (*verdict)(struct run *r);
+    /* By rank 0, of a run that keeps metrics, after its last unit: what it learned, for people to
+     * look at (learned.h). It asks about LEARNED_EXAMPLES at most. NULL: it shows nothing. */
+    shoal_status (*learned)(struct run *r, struct learned *out);
     /* The model as it is now. `last`: the run is over, and may give away what it holds. */
     shoal_status (*result)(struct run *r, bool last, shoal_model **out);
 };

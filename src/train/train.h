@@ -14,6 +14,7 @@
 #include "text/text.h"
 #include "file/file.h"
 #include "model/model.h"
+#include "train/learned.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -89,6 +90,8 @@ shoal_status metrics_write(struct journal *m, const struct shoal_report *report)
 shoal_status metrics_ranks(struct journal *m, const struct shoal_rank_stats *stats);
 /* Where the time went, likewise, and of several ranks when. */
 shoal_status metrics_profile(struct journal *m, const struct profile *profile);
+/* What was learned, likewise. */
+shoal_status metrics_learned(struct journal *m, const struct learned *learned);
 
 /* ---- tensorboard.c, mlflow.c: for programs that people have already -------------------- */
 

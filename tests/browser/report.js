@@ -4,8 +4,9 @@
 const { chromium } = require("playwright-core");
 const fs = require("node:fs");
 const path = require("node:path");
+const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
-const out = process.argv[2];
+const out = process.argv[2], only = process.argv.slice(3); /* pages; none: all */
 let cases = 0, failed = 0;
 
 function check(name, truth, detail) {
@@ -21,11 +22,12 @@ function picture(file, end) {
   return path.join(out, `${file.replace(".html", "").replace("/", "-")}-${end}`);
 }
 
-/* Texts of one figure that touch each other, or leave it. */
+/* Texts of one figure that touch each other, or leave it. What scripts drew anew is hidden. */
 function troubles() {
   const found = [];
   for (const svg of document.querySelectorAll("svg.fig")) {
     const box = svg.getBoundingClientRect();
+    if (box.width === 0) continue;
     const texts = [...svg.querySelectorAll("text")].map((t) => ({ said: t.textContent, b: t.getBoundingClientRect() }));
     for (const t of texts)
       if (t.b.left < box.left - 1 || t.b.right > box.right + 1 || t.b.top < box.top - 1 || t.b.bottom > box.bottom + 1)
@@ -42,6 +44,7 @@ function troubles() {
 /* Charts whose plot has no line, or an axis without a name. */
 function nameless() {
   return [...document.querySelectorAll("svg.fig")].filter((svg) => {
+    if (svg.getBoundingClientRect().width === 0 || svg.closest(".wide")) return false;
     const bars = svg.querySelector("rect.b"), y = svg.querySelector("text[transform]");
     const line = svg.querySelector("path.l");
     return bars ? !/[a-z]/.test([...svg.querySelectorAll("text[text-anchor=middle]")].pop().textContent) : !(y && y.textContent && line);
@@ -59,7 +62,7 @@ function timelines() {
 
 /* Whether the first such box, pointed at in its middle, says its title beside the pointer. */
 async function says(page, kind, words) {
-  const box = page.locator(".album svg :has(> title)").and(page.locator(kind)).first();
+  const box = page.locator(`.album svg ${kind}`).first();
   await box.scrollIntoViewIfNeeded();
   await box.hover({ force: true });
   const tip = page.locator("#tip");
@@ -68,11 +71,29 @@ async function says(page, kind, words) {
   return said;
 }
 
-async function look(browser, file, shown, options) {
+/* Ways in which a page is hard to use for somebody. What is in a drawing is an image to whoever does not see it. */
+async function barriers(page) {
+  await page.evaluate(axe);
+  return page.evaluate(async () => (await window.axe.run({ exclude: [["figure.live > svg"], ["svg.fig > *"]] })).violations.map((v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 120)]));
+}
+
+/* What is on the pages of runs of several ranks. */
+async function ranks(page, name) {
+  check(`${name}: a bar says its values`, await says(page, "rect.b", /: .*\d/));
+  check(`${name}: a moment of a rank says what it did`,
+    await says(page, "rect.h", /^rank \d+.*, [\d.]+ (ms|s) to .*: computing [\d.]+ %, .*waiting [\d.]+ %/));
+  const axes = await page.evaluate(timelines);
+  check(`${name}: timelines have seconds below and a legend`, axes.length > 0 && axes.every((a) => a), axes);
+  const waits = await page.locator("section.panels table tbody tr").allTextContents();
+  check(`${name}: ranks say whom they waited for`, waits.length >= 2 && waits.every((w) => /^rank \d+.*(rank \d+|nobody)/.test(w)), waits);
+}
+
+async function look(browser, file, shown, options, chapter) {
   const page = await browser.newPage(options);
   const asked = [], errors = [];
-  page.on("request", (r) => { if (!/^(file|data):/.test(r.url())) asked.push(r.url()); });
+  page.on("request", (r) => { if (!/^(file|data|blob):/.test(r.url())) asked.push(r.url()); });
   page.on("pageerror", (e) => errors.push(String(e)));
+  page.on("dialog", (d) => { errors.push("a dialog: " + d.message()); d.dismiss(); });
   await page.goto("file://" + path.join(out, file));
   const name = `${file}, ${shown}`;
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
@@ -81,21 +102,95 @@ async function look(browser, file, shown, options) {
   check(`${name}: no words overlap or are cut off`, found.length === 0, found);
   const bare = await page.evaluate(nameless);
   check(`${name}: every chart has a line and named axes`, bare.length === 0, bare);
-  const dot = page.locator(".album svg .h").first();
-  await dot.scrollIntoViewIfNeeded();
-  await dot.hover({ force: true });
-  const tip = page.locator("#tip");
-  check(`${name}: a point says its values`, await tip.isVisible() && /\d/.test(await tip.textContent()), await tip.textContent());
-  await page.mouse.move(1, 1);
-  check(`${name}: a bar says its values`, await says(page, "rect.b", /: .*\d/));
-  check(`${name}: a moment of a rank says what it did`,
-    await says(page, "rect.h", /^rank \d+.*, [\d.]+ (ms|s) to .*: computing [\d.]+ %, .*waiting [\d.]+ %/));
-  const axes = await page.evaluate(timelines);
-  check(`${name}: timelines have seconds below and a legend`, axes.length > 0 && axes.every((a) => a), axes);
+  if (chapter.ranks) await ranks(page, name);
+  await learned(page, name, chapter);
+  const hard = await barriers(page);
+  check(`${name}: axe finds nothing`, hard.length === 0, hard);
   check(`${name}: nothing is asked of anybody`, asked.length === 0, asked);
   check(`${name}: no script fails`, errors.length === 0, errors);
   await page.screenshot({ path: picture(file, shown + ".png"), fullPage: true });
   return page;
+}
+
+/* ---- what was learned ---- */
+
+async function learned(page, name, chapter) {
+  const said = await page.locator("section.exhibit h4").allTextContents();
+  const drawn = await page.locator("figure figcaption, figure .wide svg").evaluateAll((all) => all.map((e) => e.textContent && e.tagName === "FIGCAPTION" ? e.textContent : e.getAttribute("aria-label")));
+  const missing = chapter.learned.filter((c) => !said.includes(c) && !drawn.some((d) => d.split(": ")[0] === c));
+  check(`${name}: what was learned is there`, missing.length === 0 && await page.locator("#what-was-learned").count() === 1, [missing, said, drawn]);
+  const stuck = await page.evaluate(() => [...document.querySelectorAll("*")].filter((e) => {
+    const s = getComputedStyle(e);
+    return /auto|scroll/.test(s.overflowX) && e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0;
+  }).map((e) => e.className));
+  check(`${name}: what is scrolled can be reached by keys`, stuck.length === 0, stuck);
+  if (!chapter.learned.includes("Surely wrong")) return;
+  const shown = await page.locator(".pictures img").evaluateAll((all) => all.map((i) => i.complete && i.naturalWidth > 0 && i.alt.length > 0));
+  check(`${name}: wrong pictures are seen, and named`, shown.length > 0 && shown.length <= 24 && shown.every((x) => x), shown);
+}
+
+/* ---- charts that answer ---- */
+
+async function download(page, button) {
+  const [file] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  return { name: file.suggestedFilename(), bytes: fs.readFileSync(await file.path()) };
+}
+
+async function files(figure, page, name) {
+  const csv = await download(page, figure.getByRole("button", { name: / as CSV$/ }));
+  const svg = await download(page, figure.getByRole("button", { name: / as SVG$/ }));
+  const png = await download(page, figure.getByRole("button", { name: / as PNG$/ }));
+  check(`${name}: a chart is saved as CSV`, /\.csv$/.test(csv.name) && /^line,.*\n"[^"]*",[-\d.e]+,[-\d.e]+\n/.test(csv.bytes.toString()), csv.bytes.toString().slice(0, 80));
+  check(`${name}: a chart is saved as SVG`, /\.svg$/.test(svg.name) && /^<svg [^>]*xmlns/.test(svg.bytes.toString()), svg.bytes.toString().slice(0, 80));
+  check(`${name}: a chart is saved as PNG`, png.bytes.subarray(1, 4).toString() === "PNG" && png.bytes.length > 2000, png.bytes.length);
+}
+
+/* The d of its lines: what changes when it is drawn anew. */
+const lines = (figure) => figure.locator(".chart path").evaluateAll((all) => all.map((p) => p.getAttribute("d")));
+const ticks = (figure) => figure.locator(".chart text").allTextContents();
+
+async function answers(browser, file) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
+  await page.goto("file://" + path.join(out, file));
+  const figure = page.locator("figure.live").filter({ has: page.locator(".tools .line") }).filter({ has: page.locator("input[type=range]") }).first();
+  const svg = figure.locator(".chart svg"), said = figure.locator(".said-at");
+  await svg.scrollIntoViewIfNeeded();
+  await svg.hover();
+  check(`${file}: a crosshair says the values of all lines`, await figure.locator(".cross circle").count() > 1 && /\d/.test(await said.textContent()), await said.textContent());
+  await page.mouse.move(1, 1);
+  check(`${file}: it goes with the pointer`, await figure.locator(".cross").count() === 0 && await said.textContent() === "");
+  await svg.focus();
+  await page.keyboard.press("ArrowRight");
+  const first = await said.textContent();
+  for (let i = 0; i < 8; i++) await page.keyboard.press("ArrowRight");
+  check(`${file}: arrow keys read values`, /\d/.test(first) && await said.textContent() !== first, [first, await said.textContent()]);
+  const before = await lines(figure), button = figure.locator(".tools .line").first();
+  await button.focus();
+  await page.keyboard.press("Enter");
+  check(`${file}: a line is switched off by keys`, (await lines(figure)).length === before.length - 1 && await button.getAttribute("aria-pressed") === "false");
+  await button.click();
+  check(`${file}: and on again`, (await lines(figure)).join() === before.join());
+  const slider = figure.locator("input[type=range]");
+  await slider.fill("80");
+  check(`${file}: lines are smoothed`, (await lines(figure)).join() !== before.join());
+  await slider.fill("0");
+  check(`${file}: and not any more`, (await lines(figure)).join() === before.join());
+  const box = await svg.boundingBox(), all = (await ticks(figure)).join();
+  await page.mouse.move(box.x + box.width * 0.4, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.7, box.y + box.height / 2, { steps: 5 });
+  check(`${file}: the range dragged over is shown`, await figure.locator("rect.range").count() === 1);
+  await page.mouse.up();
+  check(`${file}: the chart looks into it`, (await ticks(figure)).join() !== all);
+  await svg.focus();
+  await page.keyboard.press("Escape");
+  check(`${file}: Escape shows all again`, (await ticks(figure)).join() === all);
+  const log = page.locator("figure.live").filter({ has: page.getByRole("button", { name: /^log:/ }) }).first();
+  const plain = (await ticks(log)).join();
+  await log.getByRole("button", { name: /^log:/ }).click();
+  check(`${file}: an axis becomes logarithmic`, (await ticks(log)).join() !== plain);
+  await files(figure, page, file);
+  await page.close();
 }
 
 async function print(page, file) {
@@ -111,17 +206,37 @@ async function print(page, file) {
   check(`${file}: paper stays white`, paper === "rgb(255, 255, 255)", paper);
 }
 
+const classes = ["Who is taken for whom", "Each class", "ROC", "Precision and recall", "Calibration"];
+const pages = {
+  "study/report.html": { ranks: true, learned: ["Nearest words", "Analogies", "A map of words"] },
+  "predicted/report.html": { ranks: true, learned: classes },
+  "run.html": { ranks: true, learned: ["Nearest words", "Analogies", "A map of words"] },
+  "mlp.html": { learned: classes },
+  "two.html": { learned: classes },
+  "evil.html": { learned: classes },
+  "classify.html": { learned: classes },
+  "logreg.html": { learned: [...classes, "The largest weights"] },
+  "multinomial.html": { learned: [...classes, "What speaks for each class"] },
+  "vgg.html": { learned: [...classes, "Surely wrong"] },
+  "skipgram.html": { learned: ["Nearest words", "A map of words"] },
+  "nextword.html": { learned: ["What comes next?"] },
+};
+
 (async () => {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
-  for (const file of ["study/report.html", "predicted/report.html", "run.html"]) {
+  for (const [file, chapter] of Object.entries(pages)) {
+    if (only.length > 0 && !only.includes(file)) continue;
     for (const scheme of ["light", "dark"]) {
-      const page = await look(browser, file, scheme, { viewport: { width: 1240, height: 1000 }, colorScheme: scheme });
+      const page = await look(browser, file, scheme, { viewport: { width: 1280, height: 1000 }, colorScheme: scheme }, chapter);
       if (scheme === "light") await print(page, file);
       await page.close();
     }
-    const phone = await look(browser, file, "narrow", { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 });
-    await phone.close();
+    for (const scheme of ["light", "dark"]) {
+      const phone = await look(browser, file, "narrow-" + scheme, { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, colorScheme: scheme }, chapter);
+      await phone.close();
+    }
   }
+  for (const file of ["mlp.html", "two.html"]) await answers(browser, file);
   await browser.close();
   console.log(`1..${cases}`);
   process.exit(failed ? 1 : 0);

@@ -574,6 +574,109 @@ static void a_timeline_that_does_not_fit_is_refused(void **state)
            "do not fit");
 }
 
+/* ---- what was learned ---- */
+
+#define LEARNED(exhibits)                                                                          \
+    SETTINGS "{\"event\":\"learned\",\"held_out\":true,\"examples\":10,\"of\":100,\"exhibits\":["  \
+             exhibits "]}\n" WORDS("done", "1", "2000", "4", "2", "1.5")
+#define EXHIBIT(name, shape, columns, rows)                                                        \
+    "{\"name\":\"" name "\",\"shape\":\"" shape "\",\"title\":\"Of " name "\",\"note\":\"\","       \
+    "\"columns\":[" columns "],\"rows\":[" rows "]}"
+#define EVIL "<img src=x onerror=alert(1)></script><b>"
+
+static char *learned_page(const char *text)
+{
+    struct shoal_report_opts opts = shoal_report_default();
+    shoal_run *run = parse(text);
+    char *page = NULL;
+    size_t len;
+
+    assert_int_equal(shoal_report_text(&page, &len, (const shoal_run *const *)&run, 1, &opts),
+                     SHOAL_OK);
+    shoal_run_free(run);
+    return page;
+}
+
+static void a_report_shows_what_was_learned(void **state)
+{
+    char *page = learned_page(LEARNED(
+        EXHIBIT("figures", "figures", "[\"accuracy\",\"share\"]", "[0.75]") ","
+        EXHIBIT("confusion", "matrix", "[\"t\",\"word\"],[\"s\",\"word\"],[\"n\",\"count\"]",
+                "[\"cat\",\"cat\",3],[\"cat\",\"dog\",1],[\"dog\",\"cat\",0],[\"dog\",\"dog\",4]")
+        "," EXHIBIT("roc", "curves",
+                    "[\"line\",\"word\"],[\"x\",\"real\"],[\"y\",\"real\"],[\"guide\",\"count\"]",
+                    "[\"model\",0,0,0],[\"model\",1,1,0],[\"chance\",0,0,1],[\"chance\",1,1,1]")));
+
+    (void)state;
+    assert_non_null(strstr(page, "<h2 id=\"what-was-learned\">What was learned</h2>"));
+    assert_non_null(strstr(page, "Asked about 10 of 100 examples that were held out."));
+    assert_non_null(strstr(page, "<dt>accuracy</dt><dd>75.0 %</dd>"));
+    assert_non_null(strstr(page, "style=\"--s:0.17\" title=\"cat said to be dog: 25.0 %\">1</td>"));
+    assert_non_null(strstr(page, "\"name\":\"roc\""));
+    free(page);
+}
+
+static void names_of_classes_and_words_cannot_become_markup(void **state)
+{
+    char *page = learned_page(LEARNED(
+        EXHIBIT("confusion", "matrix", "[\"t\",\"word\"],[\"s\",\"word\"],[\"n\",\"count\"]",
+                "[\"" EVIL "\",\"" EVIL "\",3]")
+        "," EXHIBIT("nearest", "answers",
+                    "[\"" EVIL "\",\"word\"],[\"n\",\"count\"],[\"a\",\"word\"],[\"c\",\"real\"]",
+                    "[\"" EVIL "\",1,\"" EVIL "\",1]")
+        "," EXHIBIT("roc", "curves",
+                    "[\"l\",\"word\"],[\"" EVIL "\",\"real\"],[\"y\",\"real\"],[\"g\",\"count\"]",
+                    "[\"" EVIL "\",0,0,0],[\"" EVIL "\",1,1,0]")
+        "," EXHIBIT("map", "map",
+                    "[\"w\",\"word\"],[\"x\",\"real\"],[\"y\",\"real\"],[\"c\",\"count\"]",
+                    "[\"" EVIL "\",0,0,0],[\"b\",1,1,-7]")
+        "," EXHIBIT("weights", "table", "[\"f\",\"word\"],[\"w\",\"signed\"]",
+                    "[\"" EVIL "\",null],[\"b\",1e14]")
+        "," EXHIBIT("wrong", "pictures",
+                    "[\"p\",\"file\"],[\"t\",\"word\"],[\"s\",\"word\"],[\"q\",\"share\"]",
+                    "[\"Zm9v\",\"" EVIL "\",\"" EVIL "\",0.5]")));
+
+    (void)state;
+    assert_null(strstr(page, "<img src=x"));
+    assert_null(strstr(page, "onerror=alert(1)>"));
+    assert_null(strstr(page, "</script><b>"));
+    assert_non_null(strstr(page, "src=\"data:image/png;base64,Zm9v\""));
+    free(page);
+}
+
+static void a_record_of_what_was_learned_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    refuse(SETTINGS "{\"event\":\"learned\"}\n", "without exhibits");
+    refuse(LEARNED(EXHIBIT("../x", "table", "[\"w\",\"word\"]", "")), "no name");
+    refuse(LEARNED(EXHIBIT("m", "map", "[\"w\",\"word\"]", "")), "not those of its shape");
+    refuse(LEARNED(EXHIBIT("t", "table", "[\"w\",\"what\"]", "")), "not those of its shape");
+    refuse(LEARNED(EXHIBIT("t", "table", "[\"w\",\"word\"]", "[1]")), "not what its column says");
+    refuse(LEARNED(EXHIBIT("t", "table", "[\"w\",\"word\"]", "[\"a\",1]")),
+           "not what its column says");
+    refuse(LEARNED(EXHIBIT("p", "pictures",
+                           "[\"p\",\"file\"],[\"t\",\"word\"],[\"s\",\"word\"],[\"q\",\"share\"]",
+                           "[\"x' onload='\",\"a\",\"b\",1]")),
+           "not what its column says");
+    free(learned_page(LEARNED(EXHIBIT("t", "hologram", "", "")))); /* shapes to come are passed over */
+}
+
+static void ranks_say_whom_they_waited_for(void **state)
+{
+    char *page = learned_page(
+        SETTINGS WORDS("done", "1", "2000", "4", "2", "1.5")
+            "{\"event\":\"profile\",\"ranks\":2,\"per_rank\":["
+            "{\"rank\":0,\"host\":\"a\",\"waiting\":3,\"waits\":12,\"awaited\":1,"
+            "\"awaited_seconds\":2.5},"
+            "{\"rank\":1,\"host\":\"a\",\"waiting\":0,\"waits\":0,\"awaited\":1,"
+            "\"awaited_seconds\":0}]}\n");
+
+    (void)state;
+    assert_non_null(strstr(page, "rank 0</th><td>12</td><td>3.000 s</td><td class=\"w\">rank 1</td>"));
+    assert_non_null(strstr(page, "<td class=\"w\">nobody</td>"));
+    free(page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -605,6 +708,10 @@ int main(void)
         cmocka_unit_test(metrics_without_timelines_are_drawn_without),
         cmocka_unit_test(a_run_that_went_on_has_the_timeline_of_its_last_part),
         cmocka_unit_test(a_timeline_that_does_not_fit_is_refused),
+        cmocka_unit_test(a_report_shows_what_was_learned),
+        cmocka_unit_test(names_of_classes_and_words_cannot_become_markup),
+        cmocka_unit_test(a_record_of_what_was_learned_that_does_not_fit_is_refused),
+        cmocka_unit_test(ranks_say_whom_they_waited_for),
     };
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -393,6 +393,34 @@ static void of_many_series_the_limit_of_the_worst_is_told(void **state)
     shoal_study_close(s);
 }
 
+/* Against a base that is too short an efficiency says nothing: such a series is not the worst. */
+static void a_series_whose_base_is_too_short_is_not_the_worst(void **state)
+{
+    struct shoal_study_opts o = small();
+    shoal_study *s;
+    char *table = NULL;
+
+    (void)state;
+    o.repeat = 1;
+    o.nsync = 1;
+    o.workers.n = 2;
+    for (o.batch.n = 0; o.batch.n < 5; o.batch.n++)
+        o.batch.at[o.batch.n] = o.batch.n + 1;
+    s = open_study("many-short", &o);
+    for (int i = 0; i < 5; i++) {
+        pass_limited(s, i == 3 ? 0.5 : 8, i == 3 ? "short" : "processor", "it computes");
+        pass_limited(s, i == 3 ? 16 : i == 1 ? 7 : 4, "link",
+                     i == 3   ? "the link is full"
+                     : i == 1 ? "the link is slow"
+                              : "the link is busy");
+    }
+    assert_int_equal(shoal_study_table(&table, s, 0), SHOAL_OK);
+    assert_non_null(strstr(table, "What limits 2 ranks, async, batch 2: the link is slow"));
+    assert_null(strstr(table, "the link is full"));
+    free(table);
+    shoal_study_close(s);
+}
+
 static void a_table_of_nothing_but_failures_has_its_cells(void **state)
 {
     struct shoal_study_opts o = small();
@@ -1222,6 +1250,7 @@ int main(void)
         cmocka_unit_test(only_workers_that_ran_are_said_to_share_cores),
         cmocka_unit_test(of_runs_too_short_to_judge_nothing_is_found),
         cmocka_unit_test(of_many_series_the_limit_of_the_worst_is_told),
+        cmocka_unit_test(a_series_whose_base_is_too_short_is_not_the_worst),
         cmocka_unit_test(a_table_of_nothing_but_failures_has_its_cells),
         cmocka_unit_test(servers_are_ranks_but_no_workers),
         cmocka_unit_test(one_worker_with_a_server_runs_under_each_policy),

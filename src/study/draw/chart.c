@@ -77,8 +77,8 @@ static struct scale scale_over(const struct chart *c, bool y)
             least = fmin(least, v);
             most = fmax(most, v);
         }
-    if (least > most)
-        least = 0, most = 1;
+    if (c->to_one || least > most)
+        least = fmin(least, 0), most = fmax(most, 1);
     return y ? scale_of(least, most, c->y_axis, c->y_log, c->from_zero)
              : scale_of(least, most, c->x_axis, c->x_log,
                         c->x_axis == AXIS_SECONDS || c->x_axis == AXIS_COUNT);
@@ -238,7 +238,7 @@ static void draw_answers(struct canvas *c, const struct frame *f, const struct l
     }
 }
 
-void chart_draw(struct canvas *c, const struct chart *chart, const struct key *k)
+void chart_draw(struct canvas *c, const struct chart *chart, const struct chart_key *k)
 {
     struct frame f = frame_of(chart);
 
@@ -292,7 +292,8 @@ void chart_data(struct prose *t, const struct chart *c)
     prose_add(t, ",");
     put_axis(t, "x", c->x_label, c->x_axis);
     put_axis(t, "y", c->y_label, c->y_axis);
-    prose_add(t, "\"zero\":%s,\"lines\":[", c->from_zero ? "true" : "false");
+    prose_add(t, "\"zero\":%s,\"one\":%s,\"lines\":[", c->from_zero ? "true" : "false",
+              c->to_one ? "true" : "false");
     for (size_t i = 0; i < c->nlines; i++) {
         if (c->lines[i].n == 0)
             continue;
@@ -309,7 +310,7 @@ static bool same_name(const struct line *a, const struct line *b)
     return strcmp(a->name.text, b->name.text) == 0;
 }
 
-size_t key_find(const struct key *k, const struct chart *c, size_t line)
+size_t key_find(const struct chart_key *k, const struct chart *c, size_t line)
 {
     size_t before = 0, i = 0;
 
@@ -321,7 +322,7 @@ size_t key_find(const struct key *k, const struct chart *c, size_t line)
     return i;
 }
 
-void key_add(struct key *k, const struct chart *c)
+void key_add(struct chart_key *k, const struct chart *c)
 {
     for (size_t j = 0; j < c->nlines; j++) {
         const struct line *line = &c->lines[j];
@@ -337,12 +338,12 @@ void key_add(struct key *k, const struct chart *c)
     }
 }
 
-static bool key_named(const struct key *k)
+static bool key_named(const struct chart_key *k)
 {
     return k->n > 1 || (k->n == 1 && *k->at[0].line->name.text);
 }
 
-double key_draw(const struct key *k, struct canvas *c, double top, double width)
+double key_draw(const struct chart_key *k, struct canvas *c, double top, double width)
 {
     struct legend l = {LEGEND_LEFT, top, width};
 
@@ -371,7 +372,7 @@ static const char *chart_title(const void *figure)
 
 static struct extent chart_extent(const void *figure)
 {
-    struct key key = {0};
+    struct chart_key key = {0};
 
     key_add(&key, figure);
     return (struct extent){FIGURE_WIDTH, key_draw(&key, NULL, CHART_HEIGHT, FIGURE_WIDTH)};
@@ -379,7 +380,7 @@ static struct extent chart_extent(const void *figure)
 
 static void draw_alone(struct canvas *c, const void *figure)
 {
-    struct key key = {0};
+    struct chart_key key = {0};
 
     key_add(&key, figure);
     chart_draw(c, figure, &key);

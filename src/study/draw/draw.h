@@ -1,7 +1,7 @@
 /* draw: charts as SVG and PNG, and the page around them.
  *
  * What this is: lines over axes (chart.c), several such charts in one figure (panels.c), stacked
- * bars (bars.c), what ranks did over time (tracks.c), what they share (axis.c, figure.c), and one
+ * bars (bars.c), what ranks did over time (tracks.c), words on a plane (scatter.c), what they share (axis.c, figure.c), and one
  * offline page (page.c). What they are drawn on is in canvas.h.
  * Who owns what: text grows in a struct prose of the caller's; a chart owns its points.
  * Threads: one at a time for each object.
@@ -57,6 +57,7 @@ struct chart {
     enum axis x_axis, y_axis;
     bool x_log, y_log;
     bool from_zero;        /* the y axis begins there */
+    bool to_one;           /* both axes go from 0 to 1 at least: of shares */
     double x_ticks[TICKS]; /* [nx_ticks] the only numbers of the x axis, rising; or none */
     size_t nx_ticks;
     struct line lines[CHART_LINES];
@@ -91,7 +92,7 @@ extern const struct figure_kind panels_figure; /* of a struct panels */
 /* ---- key: the lines that a legend names, for chart.c and panels.c ------------------------- */
 
 /* The i-th line of one name in a chart is the i-th line of that name in every other. */
-struct key {
+struct chart_key {
     struct {
         const struct line *line; /* one that has points, where there is one; borrowed */
         size_t colour;
@@ -100,14 +101,14 @@ struct key {
 };
 
 /* Adds the lines of a chart that are not there yet. */
-void key_add(struct key *k, const struct chart *c);
+void key_add(struct chart_key *k, const struct chart *c);
 /* The number of a line of a chart in it. */
-size_t key_find(const struct key *k, const struct chart *c, size_t line);
+size_t key_find(const struct chart_key *k, const struct chart *c, size_t line);
 /* Its names from y = `top` on, in a figure so wide; gives where they end. c NULL: only that. */
-double key_draw(const struct key *k, struct canvas *c, double top, double width);
+double key_draw(const struct chart_key *k, struct canvas *c, double top, double width);
 /* A chart without its legend, in a place of FIGURE_WIDTH x CHART_HEIGHT. */
 enum { CHART_HEIGHT = 304 };
-void chart_draw(struct canvas *c, const struct chart *chart, const struct key *k);
+void chart_draw(struct canvas *c, const struct chart *chart, const struct chart_key *k);
 
 /* ---- bars.c: stacked bars ---------------------------------------------------------- */
 
@@ -138,6 +139,22 @@ struct tracks {
 };
 
 extern const struct figure_kind tracks_figure; /* of a struct tracks */
+
+/* ---- scatter.c: words on a plane -------------------------------------------------------- */
+
+struct scatter_at {
+    const char *name; /* borrowed */
+    double x, y;
+    size_t group; /* by which it has its colour */
+};
+
+struct scatter {
+    char title[96];
+    struct scatter_at *at; /* [n] borrowed; names of the first come before those of others */
+    size_t n;
+};
+
+extern const struct figure_kind scatter_figure; /* of a struct scatter */
 
 /* ---- axis.c: numbers along an axis -------------------------------------------------- */
 

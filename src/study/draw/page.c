@@ -135,7 +135,11 @@ void album_figure(struct album *a, const char *name, const struct figure_kind *k
 
     prose_add(a->page, "<figure%s>\n",
               kind->extent(figure).width > FIGURE_WIDTH ? " class=\"panels\"" : "");
+    if (kind == &scatter_figure)
+        page_wide(a->page, kind->title(figure)); /* on a phone its words would be too small */
     figure_svg(a->page, kind, figure, false);
+    if (kind == &scatter_figure)
+        prose_add(a->page, "</div>\n");
     if (kind == &chart_figure)
         chart_data(a->page, figure);
     prose_add(a->page, "</figure>\n");

@@ -3,9 +3,9 @@
 
 enum { HEAD = 26 /* of the title above all */ };
 
-static struct key key_of(const struct panels *p)
+static struct chart_key key_of(const struct panels *p)
 {
-    struct key key = {0};
+    struct chart_key key = {0};
 
     for (size_t i = 0; i < p->n; i++)
         key_add(&key, p->at[i]);
@@ -42,7 +42,7 @@ static const char *panels_title(const void *figure)
 static struct extent panels_extent(const void *figure)
 {
     const struct panels *p = figure;
-    struct key key = key_of(p);
+    struct chart_key key = key_of(p);
     double width = FIGURE_WIDTH * (double)columns_of(p);
 
     return (struct extent){width, key_draw(&key, NULL, bottom_of(p), width)};
@@ -51,7 +51,7 @@ static struct extent panels_extent(const void *figure)
 static void panels_draw(struct canvas *c, const void *figure)
 {
     const struct panels *p = figure;
-    struct key key = key_of(p);
+    struct chart_key key = key_of(p);
     size_t columns = columns_of(p);
     struct canvas all = *c;
 

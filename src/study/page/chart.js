@@ -4,7 +4,7 @@
    into, and its numbers and pictures as files. Nothing is asked of any server. */
 var shoalCharts = (function () {
   'use strict';
-  var W = 560, H = 300, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 40;
+  var W = 560, H = 300, LEFT = 76, RIGHT = 22, TOP = 12, BOTTOM = 40;
   var NS; /* of SVG, as the page's drawings have it */
 
   function digits(x) { x = Math.abs(x); return x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2; }
@@ -108,6 +108,7 @@ var shoalCharts = (function () {
       if (a === Infinity) { a = 0; b = 1; c = kept.log ? 1 : 0; d = kept.log ? 10 : 1; }
       if (kept.range) { a = kept.range[0]; b = kept.range[1]; }
       if (data.zero && !kept.log) c = Math.min(0, c);
+      if (data.one && !kept.log) { d = Math.max(1, d); if (!kept.range) { a = Math.min(0, a); b = Math.max(1, b); } }
       if (!kept.log && !data.zero) { var m = (d - c) * 0.05 || Math.abs(d) * 0.05 || 1; c -= m; d += m; }
       x0 = a; x1 = b > a ? b : a + 1; y0 = c; y1 = d > c ? d : c * 1.1 + 1e-9;
     }
@@ -127,6 +128,7 @@ var shoalCharts = (function () {
       });
       make('line', { 'class': 'a', x1: LEFT, x2: W - RIGHT, y1: H - BOTTOM, y2: H - BOTTOM }, svg);
       make('text', { x: (LEFT + W - RIGHT) / 2, y: H - 4, 'text-anchor': 'middle' }, svg, data.x.label);
+      make('text', { transform: 'translate(12 ' + (TOP + H - BOTTOM) / 2 + ') rotate(-90)', 'text-anchor': 'middle' }, svg, data.y.label);
       plot = make('g', {}, svg);
       shown.forEach(function (at, i) {
         if (!at.length) return;
@@ -185,9 +187,19 @@ var shoalCharts = (function () {
       if (wide) { kept.range = [a, b]; draw(); }
     }
     function leave() { if (cross) cross.remove(); cross = null; said.textContent = ''; }
+    /* The point nearest to a step away, of those on that side: points may lie further apart. */
+    function beyond(x, step) {
+      var best = x;
+      shown.forEach(function (points) {
+        points.forEach(function (p) {
+          if ((p[0] - x) * step > 0 && (best === x || Math.abs(p[0] - x - step) < Math.abs(best - x - step))) best = p[0];
+        });
+      });
+      return best;
+    }
     function key(e) {
       var step = (x1 - x0) / 40, moves = { ArrowLeft: -step, ArrowRight: step };
-      if (e.key in moves) { at((cursor === null ? x0 : cursor) + moves[e.key]); e.preventDefault(); }
+      if (e.key in moves) { at(cursor === null ? x0 : beyond(cursor, moves[e.key])); e.preventDefault(); }
       if (e.key === 'Escape') { kept.range = null; draw(); svg.focus(); }
     }
 

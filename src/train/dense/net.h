@@ -106,4 +106,12 @@ shoal_status net_step(struct run *r);
 /* This worker's part of what is held out. */
 shoal_status net_measure_valid(struct run *r, struct sums *sums);
 
+/* ---- shown.c ---- */
+
+struct predictions;
+/* What a net of classes says of some samples, held out ones if there are such; says in *l of how
+ * many. Sample i of them is number learned_pick(i, l->examples, l->all). predictions_free ends
+ * *out, also after a failure. */
+shoal_status net_predictions(struct run *r, struct learned *l, struct predictions **out);
+
 #endif

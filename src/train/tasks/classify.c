@@ -616,5 +616,6 @@ const struct task task_classify = {
     .close = classes_close,
     .figures = classes_figures,
     .evaluate = classes_evaluate,
+    .learned = classes_learned,
     .result = classes_result,
 };

@@ -31,6 +31,9 @@ double classes_usual_lr(const shoal_labelled *l);
 /* The loss and P@1 of what is held out, and its F1, of one label if --autotune-metric names it. */
 shoal_status classes_evaluate(struct run *r);
 
+/* How its likeliest labels are told apart, on the same lines. */
+shoal_status classes_learned(struct run *r, struct learned *l);
+
 /* ---- classify_tune.c ---- */
 
 extern const struct tuning classes_tuning;

@@ -1,5 +1,6 @@
 /* How well lines that are held out are told. They are summed in a fixed number of parts, so that
  * threads change no bit of the sum. */
+#include "eval/eval.h"
 #include "train/tasks/classify.h"
 
 #include <math.h>
@@ -173,5 +174,79 @@ shoal_status classes_evaluate(struct run *r)
     if (st == SHOAL_OK && w->lines > 0)
         add_figures(r, w);
     free(w);
+    return st;
+}
+
+/* ---- what was learned ---- */
+
+/* Of several labels that which was told, or else the first. */
+static uint32_t own_label(const struct classify *c, const float *p, const uint32_t *label, size_t n)
+{
+    uint32_t best = 0;
+
+    for (uint32_t k = 1; k < c->classes; k++)
+        best = p[k] > p[best] ? k : best;
+    for (size_t i = 0; i < n; i++)
+        if (label[i] == best)
+            return best;
+    return label[0];
+}
+
+static shoal_status predict_lines(struct run *r, struct learned *l, struct predictions *p)
+{
+    const struct classes_run *c = r->own;
+    const shoal_labelled *lines = l->held ? c->held_lines : c->lines;
+    bool own = lines == c->lines;
+    struct held_room room;
+    shoal_status st = room_init(&room, c) ? SHOAL_OK : SHOAL_ENOMEM;
+
+    for (size_t i = 0; i < l->examples && st == SHOAL_OK; i++) {
+        size_t line = learned_pick(i, l->examples, l->all);
+        const uint32_t *label;
+        size_t n;
+
+        if (own)
+            line = l->held ? split_held(&r->rows->split, line)
+                           : split_learned(&r->rows->split, line);
+        answer_line(r, &room, own ? &c->types : &c->held_types, lines->type + lines->start[line],
+                    lines->start[line + 1] - lines->start[line]);
+        label = lines->label + lines->label_start[line];
+        n = lines->label_start[line + 1] - lines->label_start[line];
+        st = predictions_add(p, room.p, own_label(&c->model, room.p, label, n));
+    }
+    room_fini(&room, c);
+    return st;
+}
+
+shoal_status classes_learned(struct run *r, struct learned *l)
+{
+    enum { ANSWERS = 40000000 }; /* classes times lines, at most: about a second */
+    const struct classes_run *c = r->own;
+    uint32_t classes = c->model.classes;
+    const char **names = mem_array(classes, sizeof *names);
+    struct predictions *p = NULL;
+    uint64_t held = c->held_lines == c->lines ? r->rows->split.held
+                    : c->held_lines           ? c->held_lines->lines
+                                              : 0;
+    uint64_t most = ANSWERS / classes < LEARNED_EXAMPLES ? ANSWERS / classes : LEARNED_EXAMPLES;
+    shoal_status st = SHOAL_ENOMEM;
+
+    if (classes < 2) {
+        free(names);
+        return SHOAL_OK;
+    }
+    l->held = held > 0;
+    l->all = l->held ? held : r->rows->train;
+    l->examples = l->all < most ? l->all : most;
+    for (uint32_t k = 0; names && k < classes; k++)
+        names[k] = shoal_vocab_word(c->lines->labels, k);
+    if (names)
+        st = predictions_new(&p, classes, l->examples);
+    if (st == SHOAL_OK)
+        st = predict_lines(r, l, p);
+    if (st == SHOAL_OK)
+        st = learned_classes(l, p, names);
+    predictions_free(p);
+    free(names);
     return st;
 }

@@ -51,6 +51,17 @@ static double loss_of(const struct run *r, const struct clicks_view *rows, uint6
     return margin > 0 ? margin + log1p(exp(-margin)) : log1p(exp(margin));
 }
 
+static void probabilities_of(const struct run *r, const struct clicks_view *rows, uint64_t row,
+                             float *out)
+{
+    const struct sparse *s = r->own;
+    double margin = (double)linear_margin(&s->linear, &r->rows->tables[SPARSE_WEIGHTS],
+                                          &r->rows->tables[SPARSE_BIAS], sparse_lr(r), rows, row);
+
+    out[1] = (float)(1 / (1 + exp(-margin)));
+    out[0] = 1 - out[1];
+}
+
 static const struct sparse_model model = {
     .rows = {.start = sparse_start,
              .cadence = sparse_cadence,
@@ -62,6 +73,7 @@ static const struct sparse_model model = {
     .note = "a weight of each feature",
     .worker_bytes = worker_bytes,
     .loss = loss_of,
+    .probabilities = probabilities_of,
     .weights = weight_of,
 };
 
@@ -161,5 +173,6 @@ const struct task task_logreg = {
     .evaluate = logreg_evaluate,
     .verdict = sparse_verdict,
     .advise = sparse_advise,
+    .learned = sparse_learned,
     .result = sparse_result,
 };

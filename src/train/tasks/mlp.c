@@ -1,5 +1,6 @@
 /* Perceptrons on samples: what is held out, how numbers are scaled, and the net that
  * fits the data. */
+#include "eval/eval.h"
 #include "saved/saved.h"
 #include "train/dense/net.h"
 
@@ -287,6 +288,44 @@ static shoal_status mlp_give(struct run *r, shoal_net *t)
     return st == SHOAL_OK ? add_shape(t, m->data) : st;
 }
 
+/* Classes without names have numbers; for free(), also of a failure. */
+static shoal_status class_names(const shoal_samples *s, const char ***names, char **numbers)
+{
+    enum { DIGITS = 24 };
+
+    *names = mem_array(s->classes, sizeof **names);
+    *numbers = s->names ? NULL : mem_array(s->classes, DIGITS);
+    if (!*names || (!s->names && !*numbers))
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < s->classes; i++) {
+        if (!s->names)
+            snprintf(*numbers + i * DIGITS, DIGITS, "%zu", i);
+        (*names)[i] = s->names ? s->names[i] : *numbers + i * DIGITS;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status mlp_learned(struct run *r, struct learned *l)
+{
+    const struct mlp *m = r->own;
+    struct predictions *p = NULL;
+    const char **names = NULL;
+    char *numbers = NULL;
+    shoal_status st = SHOAL_OK;
+
+    if (!m->data->label)
+        return SHOAL_OK;
+    st = class_names(m->data, &names, &numbers);
+    if (st == SHOAL_OK)
+        st = net_predictions(r, l, &p);
+    if (st == SHOAL_OK)
+        st = learned_classes(l, p, names);
+    predictions_free(p);
+    free(names);
+    free(numbers);
+    return st;
+}
+
 static const struct net_task mlp_net = {
     .fill = fill, .start = mlp_start, .give = mlp_give};
 
@@ -452,5 +491,6 @@ const struct task task_mlp = {
     .close = mlp_close,
     .figures = net_task_figures,
     .verdict = mlp_verdict,
+    .learned = mlp_learned,
     .result = net_task_result,
 };

@@ -37,6 +37,16 @@ static double loss_of(const struct run *r, const struct clicks_view *rows, uint6
     return net_softmax_row(z, m->rows->classes, rows->label[row]);
 }
 
+static void probabilities_of(const struct run *r, const struct clicks_view *rows, uint64_t row,
+                             float *out)
+{
+    const struct sparse *m = r->own;
+
+    multinomial_scores(&m->linear, &r->rows->tables[SPARSE_WEIGHTS],
+                       &r->rows->tables[SPARSE_BIAS], sparse_lr(r), rows, row, out);
+    net_softmax_row(out, m->rows->classes, 0); /* makes probabilities of them */
+}
+
 static const struct sparse_model model = {
     .rows = {.start = sparse_start,
              .cadence = sparse_cadence,
@@ -49,6 +59,7 @@ static const struct sparse_model model = {
     .note = "a weight of each feature and class",
     .worker_bytes = multinomial_worker_bytes,
     .loss = loss_of,
+    .probabilities = probabilities_of,
     .weights = multinomial_weights,
 };
 
@@ -138,5 +149,6 @@ const struct task task_multinomial = {
     .evaluate = many_evaluate,
     .verdict = sparse_verdict,
     .advise = sparse_advise,
+    .learned = sparse_learned,
     .result = sparse_result,
 };

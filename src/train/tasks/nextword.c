@@ -6,6 +6,7 @@
  *
  * Window i is found through the sentence it is in: firsts[s] is the first window of
  * sentence s. Some are held out, in blocks of windows that follow one another. */
+#include "eval/eval.h"
 #include "saved/saved.h"
 #include "train/tasks/nextword.h"
 
@@ -371,6 +372,103 @@ static shoal_status nextword_evaluate(struct run *r)
     return st == SHOAL_OK && n->statistics ? statistics_write(n, r) : st;
 }
 
+/* ---- what was learned ---- */
+
+enum { SHOWN = 20, SHOWN_WORDS = 5, CONTEXT = 12 /* the last words of what goes before */ };
+
+/* The likeliest words of scores [words], which become probabilities. */
+static void likeliest(const struct nextword *n, float *scores, uint32_t *top)
+{
+    net_softmax_row(scores, n->vectors.rows, 0);
+    for (size_t k = 0; k < SHOWN_WORDS; k++) {
+        top[k] = SHOAL_NO_ID;
+        for (uint32_t w = 0; w < n->vectors.rows; w++) {
+            bool taken = false;
+
+            for (size_t i = 0; i < k; i++)
+                taken |= top[i] == w;
+            if (!taken && (top[k] == SHOAL_NO_ID || scores[w] > scores[top[k]]))
+                top[k] = w;
+        }
+    }
+}
+
+static void add_context(const struct nextword *n, struct learned *l, struct exhibit *e,
+                        const uint32_t *words)
+{
+    size_t from = n->length > CONTEXT ? n->length - CONTEXT : 0;
+    char text[LEARNED_WORD];
+    size_t len = 0;
+
+    for (size_t i = from; i < n->length && len + 1 < sizeof text; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i > from ? " " : "",
+                                shoal_vocab_word(n->words, words[i]));
+    exhibit_word(l, e, text);
+}
+
+/* What it says behind x [dim], and which word came. */
+static void show_window(const struct nextword *n, struct learned *l, struct exhibit *e,
+                        const uint32_t *words, const float *x, float *scores)
+{
+    uint32_t top[SHOWN_WORDS];
+
+    for (size_t w = 0; w < n->vectors.rows; w++)
+        scores[w] = n->prior[w] + n->weight * (float)vector_dot(x, n->vectors.at + w * n->vectors.stride,
+                                                                n->vectors.width);
+    likeliest(n, scores, top);
+    for (size_t k = 0; k < SHOWN_WORDS && top[k] != SHOAL_NO_ID; k++) {
+        exhibit_row(l, e);
+        add_context(n, l, e, words);
+        exhibit_word(l, e, shoal_vocab_word(n->words, words[n->length]));
+        exhibit_word(l, e, shoal_vocab_word(n->words, top[k]));
+        exhibit_number(e, (double)scores[top[k]]);
+    }
+}
+
+static void add_shares(const struct run *r, struct learned *l)
+{
+    static const struct {
+        const char *name, *head;
+    } all[] = {{"word_top1", "next word is the first"}, {"word_top5", "among the first 5"},
+               {"word_top10", "among the first 10"}};
+    struct exhibit *e = learned_exhibit(l, EXHIBIT_FIGURES, "figures", "In figures");
+    enum shoal_figure_of of = l->held ? SHOAL_OF_VALIDATION : SHOAL_OF_TRAINING;
+
+    if (r->opts->asked == 0)
+        return;
+    for (size_t k = 0; k < WORD_TOPS; k++)
+        exhibit_column(e, all[k].head, COLUMN_SHARE);
+    exhibit_row(l, e);
+    for (size_t k = 0; k < WORD_TOPS; k++)
+        exhibit_number(e, shoal_figure(&r->held, of, all[k].name));
+}
+
+static shoal_status nextword_learned(struct run *r, struct learned *l)
+{
+    const struct nextword *n = r->own;
+    struct exhibit *e;
+    struct asked a;
+    shoal_status st = asked_init(&a, n);
+
+    l->held = n->dense->valid > 0;
+    add_shares(r, l);
+    e = learned_exhibit(l, EXHIBIT_ANSWERS, "next", "What comes next?");
+    exhibit_note(e, "Some texts, the word that came, and the words held likeliest, with their "
+                    "probability.");
+    exhibit_column(e, "text", COLUMN_WORD);
+    exhibit_column(e, "came", COLUMN_WORD);
+    exhibit_column(e, "predicted", COLUMN_WORD);
+    exhibit_column(e, "probability", COLUMN_SHARE);
+    if (st == SHOAL_OK)
+        st = answer(&a, r, r->dense->params,
+                    &(struct net_take){a.ids, SHOWN, l->held, r->at.epoch}, 0);
+    for (size_t i = 0; i < SHOWN && st == SHOAL_OK; i++)
+        show_window(n, l, e, window_of(n, a.ids[i], l->held), a.y + i * n->dense->net->outputs,
+                    a.scores);
+    asked_fini(&a, n);
+    return st;
+}
+
 /* ---- the task ---- */
 
 static shoal_status nextword_plan(struct run *r, struct shoal_train_plan *plan)
@@ -535,5 +633,6 @@ const struct task task_nextword = {
     .close = nextword_close,
     .figures = net_task_figures,
     .evaluate = nextword_evaluate,
+    .learned = nextword_learned,
     .result = net_task_result,
 };

@@ -37,6 +37,9 @@ struct sparse_model {
     size_t (*worker_bytes)(const struct train_opts *o, size_t features, unsigned classes);
     /* The loss of a row, by the parameters as they are. */
     double (*loss)(const struct run *r, const struct clicks_view *rows, uint64_t row);
+    /* Likewise what it says of each class: out [classes], 2 at least. */
+    void (*probabilities)(const struct run *r, const struct clicks_view *rows, uint64_t row,
+                          float *out);
     /* What a row of parameters says: out [weights of a feature]. */
     void (*weights)(const struct linear_model *l, const struct table *t, uint32_t row, float lr,
                     bool bias, float *out);
@@ -49,6 +52,7 @@ void sparse_close(struct run *r);
 shoal_status sparse_verdict(struct run *r);
 void sparse_advise(const struct run *r, char *out, size_t cap);
 shoal_status sparse_result(struct run *r, bool last, shoal_model **out);
+shoal_status sparse_learned(struct run *r, struct learned *l); /* sparse_learned.c */
 
 /* For a struct row_task, beside join, leave and train. */
 shoal_status sparse_start(struct run *r);

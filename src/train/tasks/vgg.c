@@ -1,4 +1,5 @@
 /* VGGs on pictures: the net that fits them, what it is given, and what it gives. */
+#include "eval/eval.h"
 #include "saved/saved.h"
 #include "train/dense/net.h"
 
@@ -232,6 +233,93 @@ static shoal_status vgg_give(struct run *r, shoal_net *t)
     return st == SHOAL_OK ? add_facts(t, r->own) : st;
 }
 
+/* ---- what was learned ---- */
+
+enum {
+    WRONG = 24,        /* pictures that are shown, */
+    THUMBNAIL = 48,    /* of at most so many pixels a side */
+};
+
+/* The surest of those that were told wrong, into which [WRONG]; gives how many. */
+static size_t surely_wrong(const struct predictions *p, size_t *which)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n; i++) {
+        size_t at = n;
+
+        if (p->best[i] == p->label[i])
+            continue;
+        while (at > 0 && p->sure[i] > p->sure[which[at - 1]])
+            at--;
+        if (at == WRONG)
+            continue;
+        n += n < WRONG;
+        memmove(which + at + 1, which + at, (n - at - 1) * sizeof *which);
+        which[at] = i;
+    }
+    return n;
+}
+
+/* One of those that were asked about, as a small PNG. */
+static shoal_status add_picture(const struct run *r, struct learned *l, struct exhibit *e,
+                                const struct predictions *p, size_t i)
+{
+    const struct vgg_task *v = r->own;
+    const shoal_images *set = l->held && v->test ? v->test : v->data;
+    size_t at = learned_pick(i, l->examples, l->all);
+    uint8_t *pixels = mem_array(images_pixels(set), 1);
+    struct bytes png = {0};
+    shoal_status st = pixels ? SHOAL_OK : SHOAL_ENOMEM;
+
+    if (set == v->data)
+        at = v->ids[l->held ? r->dense->train + at : at];
+    if (st == SHOAL_OK)
+        st = images_read_one(set, at, pixels);
+    if (st == SHOAL_OK)
+        st = picture_thumbnail(&png, pixels, set->channels, set->height, set->width, THUMBNAIL);
+    if (st == SHOAL_OK) {
+        exhibit_row(l, e);
+        exhibit_file(l, e, png.at, png.len);
+        exhibit_word(l, e, v->data->names[p->label[i]]);
+        exhibit_word(l, e, v->data->names[p->best[i]]);
+        exhibit_number(e, (double)p->sure[i]);
+    }
+    bytes_fini(&png);
+    free(pixels);
+    return st;
+}
+
+static shoal_status add_wrong(const struct run *r, struct learned *l, const struct predictions *p)
+{
+    struct exhibit *e = learned_exhibit(l, EXHIBIT_PICTURES, "wrong", "Surely wrong");
+    size_t which[WRONG], n = surely_wrong(p, which);
+    shoal_status st = SHOAL_OK;
+
+    exhibit_note(e, "The pictures that were told wrong with the highest probability.");
+    exhibit_column(e, "picture", COLUMN_FILE);
+    exhibit_column(e, "true class", COLUMN_WORD);
+    exhibit_column(e, "predicted class", COLUMN_WORD);
+    exhibit_column(e, "probability", COLUMN_SHARE);
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = add_picture(r, l, e, p, which[i]);
+    return st;
+}
+
+static shoal_status vgg_learned(struct run *r, struct learned *l)
+{
+    const struct vgg_task *v = r->own;
+    struct predictions *p = NULL;
+    shoal_status st = net_predictions(r, l, &p);
+
+    if (st == SHOAL_OK)
+        st = learned_classes(l, p, (const char *const *)v->data->names);
+    if (st == SHOAL_OK)
+        st = add_wrong(r, l, p);
+    predictions_free(p);
+    return st;
+}
+
 static const struct net_task vgg_net = {
     .fill = fill, .ahead = ahead, .start = vgg_start, .give = vgg_give};
 
@@ -374,5 +462,6 @@ const struct task task_vgg = {
     .open = vgg_open,
     .close = vgg_close,
     .figures = net_task_figures,
+    .learned = vgg_learned,
     .result = net_task_result,
 };

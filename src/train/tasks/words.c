@@ -673,21 +673,52 @@ static shoal_status measure_suite(struct run *r, const shoal_eval *suite, const 
     return SHOAL_OK;
 }
 
+/* The vectors of words, which the rows of their n-grams make too: a table of their own, `room`, for
+ * table_fini. */
+static shoal_status vectors_of(struct run *r, struct table *room, const struct table **out)
+{
+    const struct words *w = r->own;
+    const struct table *in = *out = &r->rows->tables[IN];
+    shoal_status st;
+
+    if (!w->model.grams)
+        return SHOAL_OK;
+    *out = room;
+    st = table_init(room, in->name, w->model.words, in->width);
+    return st == SHOAL_OK ? words_compose(&w->model, in, room, r->threads) : st;
+}
+
 static shoal_status words_evaluate(struct run *r)
 {
     const struct words *w = r->own;
-    struct table composed = {0}, *rows = &r->rows->tables[IN];
+    struct table room = {0};
+    const struct table *rows;
     shoal_status st = measure_valid(r);
 
-    if (st == SHOAL_OK && w->nsuites > 0 && w->model.grams) {
-        st = table_init(&composed, rows->name, w->model.words, rows->width);
-        if (st == SHOAL_OK)
-            st = words_compose(&w->model, rows, &composed, r->threads);
-        rows = &composed;
-    }
+    if (st == SHOAL_OK && w->nsuites > 0)
+        st = vectors_of(r, &room, &rows);
     for (size_t i = 0; i < w->nsuites && st == SHOAL_OK; i++)
         st = measure_suite(r, w->suites[i], rows);
-    table_fini(&composed);
+    table_fini(&room);
+    return st;
+}
+
+static shoal_status words_learned(struct run *r, struct learned *l)
+{
+    const struct words *w = r->own;
+    struct words_unseen unseen = {words_subwords(r->opts), &r->rows->tables[IN], w->model.words};
+    struct composer others = {words_compose_unseen, &unseen};
+    struct learned_words show = {.vocab = shoal_corpus_vocab(w->corpus),
+                                 .others = w->model.grams ? &others : NULL,
+                                 .suites = w->suites,
+                                 .nsuites = w->nsuites,
+                                 .threads = r->threads};
+    struct table room = {0};
+    shoal_status st = vectors_of(r, &room, &show.rows);
+
+    if (st == SHOAL_OK)
+        st = words_show(l, &show);
+    table_fini(&room);
     return st;
 }
 
@@ -912,7 +943,7 @@ static shoal_status words_check(const shoal_options *o)
 #define WORDS_TASK                                                                                 \
     .data = DATA_TEXT, .kind = &kind_vectors, .rows = &words_rows, .plan = words_plan,             \
     .open = words_open, .close = words_close, .figures = words_figures,                            \
-    .evaluate = words_evaluate, .result = words_result
+    .evaluate = words_evaluate, .learned = words_learned, .result = words_result
 
 const struct task task_cbow = {
     .is = {.name = "cbow",

@@ -61,6 +61,21 @@ shoal_status words_start_from(const shoal_vectors *from, const shoal_vocab *voca
                               const struct subwords *how, bool tree, const struct dealt *in,
                               const struct dealt *out);
 
+/* ---- words_learned.c ---- */
+
+struct composer;
+
+struct learned_words {
+    const shoal_vocab *vocab;
+    const struct table *rows; /* of all its words, composed */
+    const struct composer *others; /* NULL: words that were never seen have no vectors */
+    shoal_eval *const *suites; /* [nsuites] */
+    size_t nsuites;
+    unsigned threads;
+};
+
+shoal_status words_show(struct learned *l, const struct learned_words *w);
+
 /* ---- words_ranks.c ---- */
 
 enum {
