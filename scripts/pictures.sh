@@ -48,4 +48,17 @@ king='wordMap.select("king")'
 $draw page "file://$tmp/map.html" 1100x765 "$out/map.png"
 $draw page "file://$tmp/map.html" 1100x765 "$out/map-word.png" "$king"
 $draw page "file://$tmp/map.html" 390x795 "$out/map-phone.png"
+
+# The server's page: decision regions of a net, with a point to drag.
+shoal gen spiral --samples 8000 --classes 4 -q -o spiral.csv
+shoal train mlp spiral.csv -q --epochs 20 -o spiral.shoal
+shoal serve spiral=spiral.shoal --inference-address 127.0.0.1:0 --management-address none \
+    --metrics-address none >serve.log 2>&1 &
+serve=$!
+until url=$(grep -o 'http://[0-9.:]*' serve.log); do
+    kill -0 $serve || exit 1
+    sleep 0.1
+done
+$draw page "$url/" 1100x765 "$out/serve.png"
+kill $serve
 ls -l "$out"

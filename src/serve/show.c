@@ -68,6 +68,29 @@ static bool show_admit(struct request *q)
 
 /* ---- the page ---- */
 
+/* There is nothing to show yet: the sentence, and a page that asks again by itself. */
+static void answer_later(struct request *q, const char *sentence)
+{
+    struct writer *w = &q->answer.body;
+    char one[2] = "";
+
+    q->answer.status = 503;
+    q->answer.type = "text/html; charset=utf-8";
+    q->answer.page = true;
+    put_raw(w, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+               "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+               "<title>waiting - shoal</title>"
+               "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;"
+               "margin:2em auto;padding:0 1em;max-width:40em;overflow-wrap:anywhere}</style></head>\n"
+               "<body><main><h1>Waiting for the run</h1>\n<p>");
+    for (; *sentence; sentence++) {
+        one[0] = *sentence;
+        put_raw(w, *one == '<' ? "&lt;" : *one == '&' ? "&amp;" : one);
+    }
+    put_raw(w, "</p>\n<p>This page looks again every two seconds.</p></main>\n"
+               "<script>setTimeout(function () { location.reload(); }, 2000);</script></body></html>\n");
+}
+
 static enum route show_begin(struct request *q)
 {
     struct shoal_show *s = (struct shoal_show *)q->server;
@@ -80,7 +103,7 @@ static enum route show_begin(struct request *q)
     } else if (q->query.nsegments > 0) {
         answer_sentence(q, 404, "There is one page only: /");
     } else if (s->page(s->user, &text, &len) != SHOAL_OK) {
-        answer_sentence(q, 503, shoal_error());
+        answer_later(q, shoal_error());
     } else {
         q->answer.status = 200;
         q->answer.type = "text/html; charset=utf-8";

@@ -612,14 +612,25 @@ static void live_state(struct prose *t, const shoal_run *run, const char *name)
         prose_wrap(t, "<b>", name, "</b> ");
     prose_add(t, "<progress max=\"1\" value=\"%.4f\" aria-label=\"progress", p);
     prose_wrap(t, " of ", *name ? name : run->model, "\"></progress> ");
-    if (m->done)
+    if (*run->ended)
+        prose_add(t, "%s at %.0f %%, after %s", run->ended, 100 * p, number_time(m->seconds).text);
+    else if (m->done)
         prose_add(t, "ended after %s", number_time(m->seconds).text);
     else
         prose_add(t, "%.0f %%, %s left: %s", 100 * p, number_time(left).text,
                   stalled ? "stalled" : "running");
-    if (!m->done && stalled)
+    if (!m->done && !*run->ended && stalled)
         prose_add(t, ", nothing was written for %s", number_time(run->silent).text);
     prose_add(t, "</p>\n");
+}
+
+/* Of several runs the log of the one that was written to last is open. */
+static bool is_new(struct runs runs, size_t i)
+{
+    for (size_t k = 0; k < runs.n; k++)
+        if (runs.at[k]->silent < runs.at[i]->silent || (runs.at[k]->silent <= runs.at[i]->silent && k < i))
+            return false;
+    return true;
 }
 
 static void live_states(struct prose *t, struct runs runs)
@@ -627,13 +638,15 @@ static void live_states(struct prose *t, struct runs runs)
     prose_add(t, "<div class=\"live-state\" aria-live=\"off\">\n");
     for (size_t i = 0; i < runs.n; i++)
         live_state(t, runs.at[i], runs.n > 1 ? runs.names[i] : "");
+    for (size_t i = 0; i < runs.n; i++)
+        log_show(t, runs.at[i], runs.n > 1 ? runs.names[i] : "", runs.n == 1 || is_new(runs, i));
     prose_add(t, "</div>\n");
 }
 
 static bool all_over(struct runs runs)
 {
     for (size_t i = 0; i < runs.n; i++)
-        if (!runs.at[i]->end.done)
+        if (!runs.at[i]->end.done && !*runs.at[i]->ended)
             return false;
     return true;
 }
@@ -679,7 +692,8 @@ static int any_ranks(struct runs runs)
     return any;
 }
 
-/* The title says how far it is, where tabs show it. */
+/* The title says how far it is, where tabs show it. The page asks again also when all is over: a
+ * folder may get more runs. */
 static void begin_page(struct prose *t, struct runs runs, const struct shoal_report_opts *opts)
 {
     const char *title = opts->title ? opts->title : "Training report";
@@ -690,7 +704,7 @@ static void begin_page(struct prose *t, struct runs runs, const struct shoal_rep
     snprintf(under, sizeof under, "written on: %s", machine);
     if (live)
         snprintf(tab, sizeof tab, "%.0f %% - shoal", floor(100 * mean_progress(runs)));
-    page_begin_live(t, title, live ? tab : title, under, live ? opts->refresh : 0);
+    page_begin_live(t, title, live ? tab : title, under, opts->refresh);
     if (opts->refresh > 0)
         live_states(t, runs);
 }

@@ -104,6 +104,7 @@ static void take_settings(struct reader *r, json_t *line)
     }
     if (count_of(line, "ranks") > 0)
         run->end.ranks = count_of(line, "ranks");
+    log_begin(run, r->again);
 }
 
 /* ---- reports ---- */
@@ -248,6 +249,8 @@ static shoal_status take_report(struct reader *r, const json_t *line)
     if (r->again)
         forget_lost(r, &p, progress);
     note_end(r, &p, line);
+    log_report(r->run, event,
+               (struct run_place){count_of(line, "epoch"), count_of(line, "epochs"), progress}, &p);
     if (progress > 0)
         *(strcmp(event, "interval") == 0 ? &r->guess : &r->total) = p.units / progress;
     p.units = progress;
@@ -463,6 +466,8 @@ static shoal_status take_line(struct reader *r, json_t *line)
         return take_timeline(r, line);
     else if (strcmp(event, "learned") == 0)
         return take_learned(r, line);
+    else if (strcmp(event, "stopped") == 0 || strcmp(event, "failed") == 0)
+        log_ended(r->run, event, r->before + real_of(line, "seconds"), string_of(line, "why"));
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
         if (strcmp(event, reports[i]) == 0)
             return take_report(r, line);

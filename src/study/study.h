@@ -61,6 +61,15 @@ struct run_track {
     double *parts[SPAN_PARTS]; /* [n] */
 };
 
+/* The last lines of its log, a ring: line i is at[i % RUN_LOG]. */
+enum { RUN_LOG = 12, RUN_LOG_TEXT = 320 };
+
+struct run_log {
+    char at[RUN_LOG][RUN_LOG_TEXT];
+    size_t n;    /* lines so far, those that made room too */
+    double said; /* seconds of the last one */
+};
+
 struct shoal_run {
     char path[256];       /* shortened from its front */
     char model[32];       /* "cbow", "mlp" */
@@ -78,7 +87,22 @@ struct shoal_run {
     struct learned *learned; /* what it learned (train/learned.h); NULL: it does not say */
     double progress; /* 0 to 1, at the last report */
     double silent;   /* seconds since its file was written to; 0: nobody knows */
+    char ended[16];  /* "stopped" or "failed"; "": neither */
+    struct run_log log;
 };
+
+/* ---- log.c: what a terminal would have shown ------------------------------------- */
+
+/* Where a report was made. */
+struct run_place {
+    unsigned epoch, epochs;
+    double progress; /* 0 to 1 */
+};
+
+void log_begin(shoal_run *run, bool again);
+void log_report(shoal_run *run, const char *event, struct run_place at, const struct point *p);
+/* The run did not come to its end, and said why. */
+void log_ended(shoal_run *run, const char *event, double seconds, const char *why);
 
 /* `text` need not end with a NUL. */
 shoal_status study_run_parse(shoal_run **out, const char *path, const char *text, size_t len);
@@ -108,6 +132,8 @@ shoal_status prose_take(struct prose *t, char **text);
 /* Lets it appear at path, or gives the failure that it met. */
 shoal_status prose_write(const struct prose *t, const char *path);
 shoal_status prose_write_in(const struct prose *t, const char *folder, const char *name);
+/* The last lines of a run's log, to be folded away. */
+void log_show(struct prose *t, const shoal_run *run, const char *name, bool open);
 
 struct short_number {
     char text[40];

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,6 +144,17 @@ shoal_status metrics_write(struct journal *m, const struct shoal_report *r)
                             real(r->seconds), "rate", real(r->rate), "lr", real(r->lr), "memory",
                             integer(r->memory), "train", figures(f, SHOAL_OF_TRAINING), "valid",
                             figures(f, SHOAL_OF_VALIDATION), "run", figures(f, SHOAL_OF_RUN)));
+}
+
+/* Its sentence outlives a line that cannot be written. */
+void metrics_ended(struct journal *m, shoal_status st, double progress, double seconds)
+{
+    char why[512];
+
+    snprintf(why, sizeof why, "%s", shoal_error());
+    if (put(m, json_pack("{ss so so so}", "event", st == SHOAL_ESTOP ? "stopped" : "failed", "progress",
+                         real(progress), "seconds", real(seconds), "why", words(why))) != SHOAL_OK)
+        shoal_fail(st, "%s", why);
 }
 
 static json_t *counts(const uint64_t *x, size_t n)

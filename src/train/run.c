@@ -672,6 +672,8 @@ shoal_status run_task(const struct task *task, const struct train_opts *opts,
         st = stop_cleanly(&r, loop(&r));
     if (st == SHOAL_OK)
         st = finish(&r, out);
+    if (st != SHOAL_OK && r.metrics)
+        metrics_ended(r.metrics, st, run_progress(&r), r.at.seconds);
     if (stats)
         run_stats(&r, stats);
     run_end(&r);

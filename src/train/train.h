@@ -86,6 +86,8 @@ shoal_status metrics_open(struct journal **out, const struct train_opts *opts,
                           const struct task *task, const struct shoal_train_plan *plan,
                           const char *kernel);
 shoal_status metrics_write(struct journal *m, const struct shoal_report *report);
+/* Of a run that was stopped or failed: why, by the failure's own sentence. */
+void metrics_ended(struct journal *m, shoal_status st, double progress, double seconds);
 /* What several ranks cost, once, before the last report. */
 shoal_status metrics_ranks(struct journal *m, const struct shoal_rank_stats *stats);
 /* Where the time went, likewise, and of several ranks when. */

@@ -209,6 +209,25 @@ async function keyboard(browser) {
   await context.close();
 }
 
+/* What a frame of ten thousand points asks of the canvas: counted, since speed is of the machine. */
+async function work(browser) {
+  const { page, context } = await open(browser, "map-10000.html", { viewport: { width: 1280, height: 860 } });
+  const calls = await page.evaluate(() => {
+    const kinds = ["fill", "stroke", "fillText", "strokeText", "measureText", "putImageData", "getImageData"], p = CanvasRenderingContext2D.prototype;
+    const all = Object.fromEntries(kinds.map((k) => [k, 0]));
+    for (const k of kinds) { const own = p[k]; p[k] = function (...a) { all[k]++; return own.apply(this, a); }; }
+    for (let i = 0; i < 20; i++) {
+      window.wordMap.setView({ x: 0.3 + i / 50, y: 0.5, scale: 1.5 });
+      window.wordMap.drawNow();
+    }
+    return Object.fromEntries(kinds.map((k) => [k, all[k] / 20]));
+  });
+  console.log(`# 10,000 words: calls of the canvas a frame ${JSON.stringify(calls)}`);
+  check("10,000 words: a frame has few paths and labels, whatever the points",
+    calls.fill + calls.stroke < 400 && calls.fillText + calls.strokeText < 600 && calls.getImageData === 0, calls);
+  await context.close();
+}
+
 /* How long frames of a walk over ten thousand points take: the drawing itself, and between frames. */
 async function pace(browser) {
   const { page, context } = await open(browser, "map-10000.html", { viewport: { width: 1280, height: 860 } });
@@ -242,7 +261,8 @@ async function pace(browser) {
       await phone(browser, scheme);
     }
     await keyboard(browser);
-    await pace(browser);
+    await work(browser);
+  await pace(browser);
   } finally {
     await browser.close();
   }

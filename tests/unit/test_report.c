@@ -197,6 +197,48 @@ static void what_a_crash_lost_is_forgotten_when_the_run_goes_on(void **state)
     shoal_run_free(run);
 }
 
+static void the_log_is_what_a_terminal_would_have_shown(void **state)
+{
+    shoal_run *run = parse(two_ranks);
+
+    (void)state;
+    assert_int_equal(run->log.n, 5); /* the second interval came too soon after its epoch */
+    assert_string_equal(run->log.at[0], "training cbow");
+    assert_string_equal(run->log.at[1], "1.000 s: 25 %, loss 4");
+    assert_string_equal(run->log.at[2], "2.000 s: epoch 1 of 2, loss 3, validation loss 2.5");
+    assert_string_equal(run->log.at[4], "4.000 s: done at 100 %, loss 2, validation loss 1.5");
+    assert_string_equal(run->ended, "");
+    shoal_run_free(run);
+}
+
+#define EPOCH WORDS("epoch", "0.5", "1000", "2", "3", "2.5")
+
+static void the_log_keeps_its_last_lines(void **state)
+{
+    shoal_run *run = parse(SETTINGS EPOCH EPOCH EPOCH EPOCH EPOCH EPOCH EPOCH EPOCH EPOCH EPOCH EPOCH EPOCH
+                           "{\"event\":\"failed\",\"progress\":0.5,\"seconds\":2,\"why\":\"no <memory>\"}\n");
+    struct prose t = {0};
+
+    (void)state;
+    assert_string_equal(run->ended, "failed");
+    log_show(&t, run, "", true);
+    assert_null(strstr(t.bytes.at, "training cbow"));
+    assert_non_null(strstr(t.bytes.at, "2.000 s: failed: no &lt;memory&gt;\n</pre>"));
+    prose_fini(&t);
+    shoal_run_free(run);
+}
+
+static void a_run_that_goes_on_is_not_called_stopped(void **state)
+{
+    shoal_run *run = parse(SETTINGS EPOCH
+                           "{\"event\":\"stopped\",\"progress\":0.5,\"seconds\":2,\"why\":\"on request\"}\n" SETTINGS);
+
+    (void)state;
+    assert_string_equal(run->ended, "");
+    assert_string_equal(run->log.at[3], "going on: cbow");
+    shoal_run_free(run);
+}
+
 static void a_bad_line_is_named(void **state)
 {
     (void)state;
@@ -688,6 +730,9 @@ int main(void)
         cmocka_unit_test(the_time_to_a_loss_lies_between_reports),
         cmocka_unit_test(nets_and_click_models_have_their_own_quality),
         cmocka_unit_test(what_a_crash_lost_is_forgotten_when_the_run_goes_on),
+        cmocka_unit_test(the_log_is_what_a_terminal_would_have_shown),
+        cmocka_unit_test(the_log_keeps_its_last_lines),
+        cmocka_unit_test(a_run_that_goes_on_is_not_called_stopped),
         cmocka_unit_test(a_bad_line_is_named),
         cmocka_unit_test(an_unfinished_last_line_is_left_out),
         cmocka_unit_test(ticks_are_round_and_cover_all),

@@ -204,13 +204,16 @@ export function mount(root, data, options = {}) {
    * ground's, for a place within a pixel (PHASES of them along each side): each of its pixels becomes
    * keep * what was there + add. */
   const one = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const known = new Map(); // colours that were asked for: zooming makes stamps of the same ones
   let image = null;
 
   function rgb(colour) {
+    if (known.has(colour)) return known.get(colour);
     one.canvas.width = one.canvas.height = 1;
     one.fillStyle = colour;
     one.fillRect(0, 0, 1, 1);
-    return one.getImageData(0, 0, 1, 1).data;
+    known.set(colour, one.getImageData(0, 0, 1, 1).data);
+    return known.get(colour);
   }
 
   function stamp(colour, radius, alpha, fx, fy) {

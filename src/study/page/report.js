@@ -70,22 +70,53 @@
   /* While a run goes on the page asks for itself, and takes over what is new. What the reader chose,
      where the page is scrolled to and what has the focus stay. */
   var live = document.body.getAttribute('data-refresh');
+  function runsOf(root, fn) {
+    root.querySelectorAll('details[data-run]').forEach(function (d) { fn(d, d.getAttribute('data-run')); });
+  }
+  /* Logs that the reader opened or closed stay so; each is scrolled to its end. */
+  var folded = {};
+  function logs(root) {
+    runsOf(root, function (d, name) {
+      var pre = d.querySelector('pre');
+      if (name in folded) d.open = folded[name];
+      pre.scrollTop = pre.scrollHeight;
+      d.querySelector('summary').addEventListener('click', function () { folded[name] = !d.open; });
+    });
+  }
+  if (live) logs(document);
   function say(text) { document.querySelector('.under').textContent = text; }
+  /* What has the focus stays: bars and lines of logs take over their texts. */
+  function inPlace(next) {
+    var bars = next.querySelectorAll('.live-run');
+    document.querySelectorAll('.live-run').forEach(function (p, i) {
+      if (bars[i]) p.innerHTML = bars[i].innerHTML;
+    });
+    runsOf(next, function (d, name) {
+      runsOf(document, function (own, of) {
+        if (of === name) own.querySelector('pre').textContent = d.querySelector('pre').textContent;
+      });
+    });
+  }
+  var seen = '';
   function update() {
     fetch(location.href).then(function (answer) { return answer.text(); }).then(function (text) {
       var next = new DOMParser().parseFromString(text, 'text/html');
-      var busy = document.activeElement && document.activeElement.closest('figure,table');
+      var busy = document.activeElement && document.activeElement.closest('figure,table,details');
+      var was = seen;
+      if (!next.querySelector('.under')) return; /* nothing to show for a moment */
       document.title = next.title;
       say(next.querySelector('.under').textContent);
+      seen = next.querySelector('main').innerHTML;
+      if (seen === was) return; /* all is over */
       if (!busy) {
         document.querySelector('main').replaceWith(document.adoptNode(next.querySelector('main')));
         enliven(document.querySelector('main'));
-      } else if (next.querySelector('.live-state') && document.querySelector('.live-state')) {
-        document.querySelector('.live-state').replaceWith(document.adoptNode(next.querySelector('.live-state')));
+        logs(document.querySelector('main'));
+      } else {
+        inPlace(next);
       }
-      if (!next.body.getAttribute('data-refresh')) clearInterval(timer);
     }, function () {
-      say('The run has ended; this is the last that was seen of it.');
+      say('The run, or who shows it, has ended; this is the last that was seen of it.');
       document.title = document.title.replace(/^[0-9]+ % - /, '');
       clearInterval(timer);
     });

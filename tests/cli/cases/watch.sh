@@ -85,6 +85,11 @@ grep -o '<td class="w">o[a-z]*.jsonl' page.html | sort -u
 grep -c 'ended after' page.html
 kill -TERM $run
 wait $run
+echo "what was stopped says so, and why:"
+ask "$url"
+grep -c 'stopped at [0-9]* %, after' page.html
+grep -c 'stopped: train: stopped on request' page.html
+grep -o 'epoch 2 of 2' page.html
 kill -TERM $watch
 wait $watch
 echo "[exit $?]"
@@ -94,7 +99,7 @@ shoal watch none >none.log &
 watch=$!
 until [ -s none.log ]; do sleep 0.05; done
 ask "$(cat none.log)"
-cat page.html
+sed -n 's,.*<p>\(.*\)</p>,\1,p' page.html
 kill -TERM $watch
 wait $watch
 echo "[exit $?]"

@@ -1,0 +1,146 @@
+/* The page of runs that go on (`train --watch`, `shoal watch`): bars, time left, the last lines of
+ * the log, all in place. Prints TAP. */
+"use strict";
+const { chromium } = require("playwright-core");
+const { spawn } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
+
+const [shoal, out] = process.argv.slice(2);
+const runs = path.join(out, "live-runs");
+const children = [];
+let cases = 0, failed = 0;
+
+function check(name, truth, detail) {
+  cases++;
+  console.log(`${truth ? "ok" : "not ok"} ${cases} - ${name}`);
+  if (truth) return;
+  failed++;
+  if (detail !== undefined) console.log("# " + JSON.stringify(detail).slice(0, 800));
+}
+
+/* Its address is the first that it prints. */
+function shown(...words) {
+  const child = spawn(shoal, words, { cwd: out });
+  children.push(child);
+  return new Promise((resolve) => {
+    let said = "";
+    const hear = (data) => {
+      said += data;
+      const found = said.match(/http:\S+/);
+      if (found) resolve({ child, url: found[0] });
+    };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+  });
+}
+
+function train(name, ...words) {
+  const child = spawn(shoal, ["train", "mlp", "spiral.csv", "--quiet", "--threads", "1", "--output", name + ".shoal",
+    "--metrics", path.join(runs, name + ".jsonl"), ...words], { cwd: out, stdio: "ignore" });
+  children.push(child);
+  return child;
+}
+
+const ended = (child) => new Promise((resolve) => (child.exitCode === null ? child.on("exit", resolve) : resolve()));
+
+async function open(browser, url, options) {
+  const page = await browser.newPage(options);
+  page.troubles = [];
+  page.on("request", (r) => { if (!r.url().startsWith(url) && !r.url().startsWith("data:")) page.troubles.push(r.url()); });
+  page.on("pageerror", (e) => page.troubles.push(String(e)));
+  await page.goto(url);
+  return page;
+}
+
+async function axe(page) {
+  await page.evaluate(fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
+  const found = await page.evaluate(() => axe.run());
+  return found.violations.map((v) => [v.id, v.nodes[0].html.slice(0, 200)]);
+}
+
+const VIEWS = [390, 1280].flatMap((width) => ["light", "dark"].map((colorScheme) => ({ width, colorScheme })));
+
+async function looks(browser, url, name) {
+  for (const { width, colorScheme } of VIEWS) {
+    const as = `${name}, ${width} ${colorScheme}`;
+    const page = await open(browser, url, { viewport: { width, height: 900 }, colorScheme });
+    await page.waitForSelector(".live-run");
+    const violations = await axe(page);
+    check(`${as}: axe finds nothing`, violations.length === 0, violations);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    check(`${as}: nothing is wider than the screen`, wide <= 0, wide);
+    check(`${as}: nothing leaves the machine, no script fails`, page.troubles.length === 0, page.troubles);
+    await page.screenshot({ path: path.join(out, `${name}-${width}-${colorScheme}.png`) });
+    await page.close();
+  }
+}
+
+/* Before the first report there is a page that waits, and becomes the other by itself. */
+async function waits(browser) {
+  const { url } = await shown("watch", "live-runs");
+  const page = await open(browser, url, { viewport: { width: 1280, height: 900 } });
+  check("without a run the page waits", /Waiting for the run/.test(await page.textContent("h1")));
+  const violations = await axe(page);
+  check("the page that waits: axe finds nothing", violations.length === 0, violations);
+  await ended(train("over", "--epochs", "3"));
+  await page.waitForSelector(".live-run");
+  check("a run that comes is shown without a reload by hand", /ended after/.test(await page.textContent(".live-run")));
+  check("its log is there after its end", /epoch 3 of 3, loss [\d.]+[^]*done at 100 %/.test(await page.textContent(".log pre")),
+    await page.textContent(".log pre"));
+  return { page, url };
+}
+
+async function goesOn({ page, url }, browser) {
+  const child = train("on", "--epochs", "1000000");
+  await page.locator(".live-run", { hasText: "running" }).waitFor();
+  check("a page whose runs are over shows a new one", true);
+  check("the title says how far all are", /^\d+ % - shoal$/.test(await page.title()), await page.title());
+  const log = page.locator('details[data-run="on.jsonl"] pre');
+  check("the newest run's log is open", await log.isVisible());
+  check("the log of another is folded away", !(await page.locator('details[data-run="over.jsonl"] pre').isVisible()));
+  await page.locator('details[data-run="over.jsonl"] summary').click();
+  await page.evaluate(() => document.activeElement.blur());
+  const first = await log.textContent();
+  await page.waitForFunction((was) => document.querySelector('details[data-run="on.jsonl"] pre').textContent !== was, first);
+  check("lines of the log come in place", true);
+  check("a log that was opened stays open", await page.locator('details[data-run="over.jsonl"] pre').isVisible());
+  await log.focus();
+  const then = await log.textContent();
+  await page.waitForFunction((was) => document.querySelector('details[data-run="on.jsonl"] pre').textContent !== was, then);
+  check("a log that has the focus keeps it, and gets its lines",
+    await page.evaluate(() => document.activeElement.tagName === "PRE"));
+  await looks(browser, url, "watch");
+  await page.evaluate(() => document.activeElement.blur());
+  child.kill("SIGTERM");
+  await page.locator(".live-run", { hasText: "stopped at" }).waitFor();
+  check("a run that was stopped is not called stalled", true);
+  check("the log says why it ended", /stopped: train: stopped on request/.test(await log.textContent()));
+}
+
+async function oneRun(browser) {
+  const { child, url } = await shown("train", "mlp", "spiral.csv", "--epochs", "1000000", "--threads", "1", "--output",
+    "one.shoal", "--watch", ":0");
+  const page = await open(browser, url, { viewport: { width: 1280, height: 900 } });
+  await page.waitForSelector(".live-run");
+  check("a run alone has its log open", await page.locator(".log pre").isVisible());
+  await looks(browser, url, "live");
+  child.kill("SIGTERM");
+  await page.waitForFunction(() => /has ended/.test(document.querySelector(".under").textContent));
+  check("the page stays when the run has ended", await page.locator("svg").count() > 0);
+}
+
+(async () => {
+  fs.rmSync(runs, { recursive: true, force: true });
+  fs.mkdirSync(runs);
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
+  try {
+    await goesOn(await waits(browser), browser);
+    await oneRun(browser);
+  } finally {
+    for (const child of children) child.kill("SIGKILL");
+    await browser.close();
+  }
+  console.log(`1..${cases}`);
+  process.exit(failed ? 1 : 0);
+})();
