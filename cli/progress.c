@@ -4,11 +4,11 @@
  *
  * Each drawing begins by a carriage return and "erase to the end of the line", ends without a
  * newline and is cut between two of its parts, for half a number reads as another one. What
- * matters most stands in front: of a narrow terminal's line the bar goes first, then the picture of
- * the loss, then parts from the end; how far it is and the time left stay. Behind it there is room
- * for the ^C that a terminal echoes: were it wrapped, the line would stay. Whatever else is printed erases it first (progress_erase), and
- * the next report draws it again below. A terminal that became narrower has wrapped the
- * line: as many rows are erased as it takes now.
+ * matters most stands in front: of a narrow terminal's line the bar goes first, then the picture
+ * of the loss, then parts from the end; how far it is and the time left stay. Behind it there is
+ * room for the ^C that a terminal echoes: were it wrapped, the line would stay. Whatever else is
+ * printed erases it first (progress_erase), and the next report draws it again below. A terminal
+ * that became narrower has wrapped the line: as many rows are erased as it takes now.
  *
  * Where stderr is no terminal, a plain line is logged every PROGRESS_EVERY seconds instead. Ranks
  * under our launcher write into pipes: SCREEN_VARIABLE tells them the columns of the terminal. */
