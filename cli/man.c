@@ -144,14 +144,19 @@ static const struct {
     const char *name, *help;
     const char *verbs[5]; /* ends with NULL */
 } files[] = {
-    {"*.shoal", "Encoded corpora and clicks, models, vocabularies, checkpoints: named and checksummed "
-                "sections in one container.", {NULL}},
-    {"FOLDER/checkpoint-NNNNNN.shoal", "Checkpoints of a run that was given `--checkpoint FOLDER`; of "
-                                       "several ranks with a part for each.", {"train", NULL}},
-    {"OUTPUT.metrics.jsonl", "What a run with `--watch` writes while it goes, where `--metrics` names "
-                             "no other file.", {"train", "watch", NULL}},
-    {"$XDG_STATE_HOME/shoal/history", "Questions that were typed at a prompt; `~/.local/state` when "
-                                      "the variable is not set.",
+    {"*.shoal",
+     "Encoded corpora and clicks, models, vocabularies, checkpoints: named and checksummed "
+     "sections in one container.",
+     {NULL}},
+    {"FOLDER/checkpoint-NNNNNN.shoal",
+     "Checkpoints of a run that was given `--checkpoint FOLDER`; of several ranks with a part for "
+     "each.",
+     {"train", NULL}},
+    {"OUTPUT.metrics.jsonl",
+     "What a run with `--watch` writes while it goes, where `--metrics` names no other file.",
+     {"train", "watch", NULL}},
+    {"$XDG_STATE_HOME/shoal/history",
+     "Questions that were typed at a prompt; `~/.local/state` when the variable is not set.",
      {"similar", "analogy", "distance", "odd", NULL}},
 };
 
