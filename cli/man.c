@@ -136,8 +136,51 @@ static void each(const struct verb *verb, void (*fn)(const struct verb *verb))
         each(*kind, fn);
 }
 
-/* Made from cli/text/after.1: files, the environment and exit codes. */
+/* Made from cli/text/after.1: the environment and exit codes. */
 #include "man.inc"
+
+/* Files that are not operands, and the verbs that have to do with them; NULL: all. */
+static const struct {
+    const char *name, *help;
+    const char *verbs[5]; /* ends with NULL */
+} files[] = {
+    {"*.shoal",
+     "Encoded corpora and clicks, models, vocabularies, checkpoints: named and checksummed "
+     "sections in one container.",
+     {NULL}},
+    {"FOLDER/checkpoint-NNNNNN.shoal",
+     "Checkpoints of a run that was given `--checkpoint FOLDER`; of several ranks with a part for "
+     "each.",
+     {"train", NULL}},
+    {"OUTPUT.metrics.jsonl",
+     "What a run with `--watch` writes while it goes, where `--metrics` names no other file.",
+     {"train", "watch", NULL}},
+    {"$XDG_STATE_HOME/shoal/history",
+     "Questions that were typed at a prompt; `~/.local/state` when the variable is not set.",
+     {"similar", "analogy", "distance", "odd", NULL}},
+};
+
+static bool has_to_do(const char *const *verbs, const char *word)
+{
+    bool found = !*verbs;
+
+    for (; *verbs && !found; verbs++)
+        found = strcmp(*verbs, word) == 0;
+    return found;
+}
+
+/* Those of a verb; of the root all. */
+static void files_section(const struct verb *verb, const struct verb *root)
+{
+    fputs(".SH FILES\n", stdout);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (verb == root || has_to_do(files[i].verbs, verb_word(verb))) {
+            fputs(".TP\n\\fI", stdout);
+            text(files[i].name);
+            fputs("\\fR\n", stdout);
+            line(files[i].help);
+        }
+}
 
 static void head(const char *page, const char *summary)
 {
@@ -179,10 +222,11 @@ static void root_page(const struct verb *root)
     fputs(".SH VERBS\n", stdout);
     for (const struct verb *const *verb = root->kinds; *verb; verb++)
         verb_line(*verb);
+    files_section(root, root);
     fputs(after_1, stdout);
 }
 
-static void verb_page(const struct verb *verb)
+static void verb_page(const struct verb *verb, const struct verb *root)
 {
     char name[64];
 
@@ -199,6 +243,7 @@ static void verb_page(const struct verb *verb)
     }
     fputs(".SH EXAMPLES\n", stdout);
     each(verb, examples);
+    files_section(verb, root);
 }
 
 void man_print(const struct verb *root, const struct verb *page)
@@ -206,6 +251,6 @@ void man_print(const struct verb *root, const struct verb *page)
     if (page == root)
         root_page(root);
     else
-        verb_page(page);
+        verb_page(page, root);
     see_also(root, page);
 }

@@ -3,11 +3,12 @@
  *     train  ████████▌       52.7%  0:12 left  █▆▄▃▂▁  epoch 2/3  6.91 M words/s  loss 2.4312
  *
  * Each drawing begins by a carriage return and "erase to the end of the line", ends without a
- * newline and is cut to one column less than the terminal has. What matters most stands in front:
- * of a narrow terminal's line the bar goes first, then the loss, then words from the end; how
- * far it is and the time left stay. Whatever else is printed erases it first (progress_erase), and
- * the next report draws it again below. A terminal that became narrower has wrapped the
- * line: as many rows are erased as it takes now.
+ * newline and is cut between two of its parts, for half a number reads as another one. What
+ * matters most stands in front: of a narrow terminal's line the bar goes first, then the picture
+ * of the loss, then parts from the end; how far it is and the time left stay. Behind it there is
+ * room for the ^C that a terminal echoes: were it wrapped, the line would stay. Whatever else is
+ * printed erases it first (progress_erase), and the next report draws it again below. A terminal
+ * that became narrower has wrapped the line: as many rows are erased as it takes now.
  *
  * Where stderr is no terminal, a plain line is logged every PROGRESS_EVERY seconds instead. Ranks
  * under our launcher write into pipes: SCREEN_VARIABLE tells them the columns of the terminal. */
@@ -22,6 +23,7 @@ enum {
     BAR_COLUMNS = 16,  /* of a bar in the line */
     BAR_FROM = 72,     /* columns of a terminal that has room for it */
     LOSS_FROM = 100,   /* and for the loss */
+    ECHO_COLUMNS = 3,  /* behind the line: ^C and the cursor */
     BAR_MOST = 40,
     LEVELS = 8, /* of a block character: U+2581 to 2588 high, U+258F to 2588 wide */
 };
@@ -134,6 +136,20 @@ static size_t bytes_of(const char *text, size_t columns)
     return at;
 }
 
+/* The bytes of the parts, two blanks between them, that so many columns hold; where that is none, of
+ * the columns. */
+static size_t bytes_of_parts(const char *text, size_t columns)
+{
+    size_t whole = bytes_of(text, columns);
+
+    if (!text[whole])
+        return whole;
+    for (size_t at = whole; at > 0; at--)
+        if (text[at] == ' ' && text[at + 1] == ' ' && text[at - 1] != ' ')
+            return at;
+    return whole;
+}
+
 void progress_erase(struct console *c)
 {
     size_t columns = c->drawn > 0 && is_screen(stderr) ? screen_columns() : 0;
@@ -149,16 +165,16 @@ void progress_erase(struct console *c)
 
 static void progress_draw(struct console *c, size_t columns, const char *phase, const char *text)
 {
-    size_t room = columns - 1, len = strlen(phase), bytes;
+    size_t len = strlen(phase), bytes;
 
-    if (len + 2 >= room)
+    if (len + 2 + ECHO_COLUMNS >= columns)
         return;
     progress_erase(c);
-    bytes = bytes_of(text, room - len - 2);
+    bytes = bytes_of_parts(text, columns - ECHO_COLUMNS - len - 2);
     fprintf(stderr, "\r\033[K%s%s%s  %.*s", style_on(stderr, STYLE_CYAN), phase,
             style_on(stderr, STYLE_PLAIN), (int)bytes, text);
     fflush(stderr);
-    c->drawn = len + 2 + (text[bytes] ? room - len - 2 : text_columns(text));
+    c->drawn = len + 2 + text_columns(text) - text_columns(text + bytes);
 }
 
 static void progress_log(struct console *c, const char *phase, const char *text)

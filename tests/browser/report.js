@@ -79,7 +79,7 @@ async function barriers(page) {
 
 /* What is on the pages of runs of several ranks. */
 async function ranks(page, name) {
-  check(`${name}: a bar says its values`, await says(page, "rect.b", /: .*\d/));
+  check(`${name}: a bar says its values`, await says(page, "rect.b:has(> title)", /: .*\d/));
   check(`${name}: a moment of a rank says what it did`,
     await says(page, "rect.h", /^rank \d+.*, [\d.]+ (ms|s) to .*: computing [\d.]+ %, .*waiting [\d.]+ %/));
   const axes = await page.evaluate(timelines);

@@ -51,7 +51,7 @@ def main():
     os.waitpid(child, 0)
     line = re.search(rb'\x1b\[K([^\r]*left[^\r]*)', said)[1]
     text = re.sub(r'\x1b\[[0-9;]*m|\^C', '', line.decode())
-    assert len(text) < sizes[0], text
+    assert len(text) + 3 <= sizes[0], text  # room for ^C and the cursor
     text = re.sub(r'[\u2588-\u258f][\u2588-\u258f ]*|#[# ]*|(?<=  ) {8,}', 'BAR ', text)
     text = re.sub(r'[0-9.]+%', 'N%', re.sub(r'[0-9:]+ left', 'TIME left', text))
     print(re.sub(r'[0-9.]+ ?[kMG]?.{0,8}$', 'RATE', text))

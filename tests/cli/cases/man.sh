@@ -7,7 +7,10 @@ for verb in $(sed -n 's/^\.BR shoal\\-\([a-z]*\) .*/\1/p' shoal.1 | sort -u); do
     printf '%s: %s sections, %s kinds\n' "$(head -1 "shoal-$verb.1" | cut -d ' ' -f 2)" \
         "$(grep -c '^\.SH' "shoal-$verb.1")" "$(grep -c '^\.SS' "shoal-$verb.1")"
     grep -q '^\.BR shoal (1)' "shoal-$verb.1" || echo "no way back"
+    grep -qxF '.SH FILES' "shoal-$verb.1" || echo "no files"
 done
+grep -l 'checkpoint..NNNNNN' shoal*.1
+grep -l 'shoal/history' shoal*.1
 sed -n '/^verbs = /,/]/p' "$1/../../cli/meson.build" | tr -d "',]" | sed 's/^verbs = \[//' | xargs -n 1 |
     sort >installed
 ls shoal-*.1 | sed 's/shoal-\(.*\)\.1/\1/' | diff - installed && echo "all are installed"
