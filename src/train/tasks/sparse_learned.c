@@ -145,7 +145,7 @@ static void add_class_weights(const struct run *r, struct learned *l, const char
 
 shoal_status sparse_learned(struct run *r, struct learned *l)
 {
-    enum { DIGITS = 8 };
+    enum { DIGITS = sizeof "4294967295" };
     const struct sparse *s = r->own;
     const struct sparse_model *m = (const struct sparse_model *)(const void *)r->task->rows;
     unsigned classes = m->classes ? s->rows->classes : 2;
