@@ -239,6 +239,7 @@ static bool is_of_another(const char *line)
     int left = 0;
 
     sscanf(line, "shoal: rank %*u on %*s left before the others%n", &left);
+    sscanf(line, "shoal: rank %*u on %*s waited %*u s for others%n", &left);
     return begins_any(line, known) || left > 0 ||
            sscanf(line, "shoal: rank %*u on %*s silent for %lf s", &seconds) == 1;
 }

@@ -86,3 +86,25 @@ done
 echo "and while the result is written, where nobody trains any more:"
 try upset STOP 2 '.out.bin.tmp-*' shoal train cbow long.txt $same --ranks 3 --silent-after 4s
 [ -z "$(rank 0)$(rank 1)$(rank 2)" ] || echo "left: a rank"
+
+# frozen RANK CALL COMMAND...: that rank stands still within a call of MPI.
+frozen()
+{
+    who=$1 call=$2
+    shift 2
+    rm -f out.bin
+    LD_PRELOAD=$PWD/frozen.so FROZEN_RANK=$who FROZEN_CALL=$call "$@" 2>said.txt
+    code=$?
+    sed -E "s/rank [0-9] on $(uname -n) /rank N on HOST /" said.txt
+    rm said.txt
+    return $code
+}
+
+echo "a rank stands still while it joins or leaves, where MPI waits for it without end:"
+export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0
+${CC:-cc} -shared -fPIC -o frozen.so "$1/frozen.c"
+for call in MPI_Init MPI_Finalize; do
+    try frozen 1 $call shoal train cbow world.txt --dim 8 --epochs 1 -q -o out.bin --ranks 3 --silent-after 1s
+    [ -z "$(rank 0)$(rank 1)$(rank 2)" ] || echo "left: a rank"
+    ls out.bin 2>/dev/null
+done
