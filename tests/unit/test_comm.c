@@ -294,6 +294,59 @@ static void without_mpi_one_of_many_ranks_is_refused(void **state)
     unsetenv("PMI_SIZE");
 }
 
+/* ---- messages that wait ---- */
+
+static void defer(struct deferrals *list, unsigned from, uint64_t of)
+{
+    assert_int_equal(deferred_add(list, from, of, &of, sizeof of), SHOAL_OK);
+}
+
+/* Takes one away; 0: there was none. */
+static uint64_t taken(struct deferred *d)
+{
+    uint64_t of = 0;
+
+    if (d)
+        memcpy(&of, d->data, sizeof of);
+    free(d);
+    return of;
+}
+
+static void what_waits_is_taken_in_the_order_it_came(void **state)
+{
+    struct deferrals list = {0};
+
+    (void)state;
+    for (uint64_t of = 1; of <= 3; of++)
+        defer(&list, 7, of);
+    assert_int_equal(taken(deferred_take(&list, &list.first)), 1);
+    defer(&list, 7, 4);
+    for (uint64_t of = 2; of <= 4; of++)
+        assert_int_equal(taken(deferred_take(&list, &list.first)), of);
+    assert_null(list.first);
+    defer(&list, 7, 5); /* an empty list begins again */
+    assert_int_equal(taken(deferred_take(&list, &list.first)), 5);
+    deferred_fini(&list);
+}
+
+static void what_waits_is_found_by_sender_and_number(void **state)
+{
+    struct deferrals list = {0};
+
+    (void)state;
+    defer(&list, 1, 8);
+    defer(&list, 2, 8);
+    defer(&list, 2, 9);
+    assert_null(deferred_find(&list, 1, 9));
+    assert_int_equal(taken(deferred_find(&list, 2, 9)), 9); /* the last: the end moves back */
+    defer(&list, 3, 10);
+    assert_int_equal(taken(deferred_find(&list, 2, 8)), 8);
+    assert_int_equal(list.first->from, 1);
+    assert_int_equal(list.first->next->from, 3);
+    deferred_fini(&list);
+    assert_null(list.first);
+}
+
 #define IN_A_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -314,6 +367,8 @@ int main(void)
         IN_A_WORLD(alone_a_gather_gives_back_its_bytes),
         IN_A_WORLD(alone_one_agrees_with_oneself),
         IN_A_WORLD(alone_nobody_is_silent),
+        cmocka_unit_test(what_waits_is_taken_in_the_order_it_came),
+        cmocka_unit_test(what_waits_is_found_by_sender_and_number),
         cmocka_unit_test(without_mpi_one_of_many_ranks_is_refused),
     };
 
