@@ -350,7 +350,8 @@ static void show_layers(char text[SHOAL_VALUE], const void *field)
 }
 
 static const struct shoal_own_type layers_type = {read_layers, show_layers,
-                                                  "widths such as 64 or 128,64, none, or auto"};
+                                                  "widths such as 64 or 128,64, none, or auto",
+                                                  "none auto"};
 
 static const struct shoal_choice activations[] = {
     [SHOAL_RELU] = {"relu", "0 below 0"},
