@@ -8,7 +8,7 @@ import { words } from "./words.js";
 
 const HISTORY = 90; // points of a chart, one a second
 const ADDRESS_MOST = 4000; // characters of what was asked that are kept
-const history = new Map(); // "name/version" -> [{p50, p99}]
+const history = new Map(); // "name/version" -> [{p50, p99, told, requests}]
 const cards = new Map(), charts = new Map(); // "name/version" -> what is shown of it
 let models = [];
 let chosen = ""; // "name/version"
@@ -138,8 +138,10 @@ async function look() {
     const stats = await ask("stats");
     models = stats.models;
     for (const m of models) {
-      const points = history.get(keyOf(m)) || [];
-      points.push({ p50: m.p50, p99: m.p99 });
+      const points = history.get(keyOf(m)) || [], last = points[points.length - 1];
+      // Latencies stay for a while after the last request: no point where there was none since.
+      const asked = !last || m.requests !== last.requests || m.p99 !== last.told;
+      points.push({ p50: asked ? m.p50 : 0, p99: asked ? m.p99 : 0, told: m.p99, requests: m.requests });
       history.set(keyOf(m), points.slice(-HISTORY));
     }
     showHealth(stats.healthy ? "good" : "bad", stats.healthy ? "healthy" : "unhealthy");
