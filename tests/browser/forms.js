@@ -140,6 +140,7 @@ async function clicks(browser) {
   const raw = await open(browser, "#model=svm");
   await raw.waitForFunction(() => document.getElementById("rows").value !== "");
   await raw.click("#paste button.main");
+  check("the label of a class is no count", /positive 1/.test(await raw.textContent("#facts")), await raw.textContent("#facts"));
   check("a model without columns has an example too", await until(async () => (await answers(raw, "#outputs")).length === 2, "an answer"));
   await raw.context().close();
 }
@@ -192,6 +193,7 @@ async function bars(browser) {
   const tab = await open(browser, "#model=surface");
   await tab.waitForSelector("#outputs li");
   check("values have no bars", await tab.locator("#outputs .bar").count() === 0);
+  check("one of something is no several", /1 output,/.test(await tab.textContent("#facts")), await tab.textContent("#facts"));
   check("they are named by their column", (await answers(tab, "#outputs"))[0].name === "z", await answers(tab, "#outputs"));
   await tab.context().close();
 }
