@@ -176,6 +176,17 @@ static shoal_status mlp_open(struct run *r)
     return st == SHOAL_OK ? find_units(m, r->dense->net) : st;
 }
 
+/* R squared against the targets that were learned from, which are scaled to variance 1. */
+static void mlp_figures(const struct run *r, const struct sums *s, enum shoal_figure_of of,
+                        struct shoal_figures *out)
+{
+    const struct mlp *m = r->own;
+
+    net_task_figures(r, s, of, out);
+    if (m->out.n > 0)
+        figures_add(out, of, "r2", false, 1 - s->loss / (double)s->predictions);
+}
+
 /* ---- is it any good? ---- */
 
 enum { JUDGED_STEPS = 200 }; /* a run of fewer was not meant to learn much */
@@ -537,7 +548,7 @@ const struct task task_mlp = {
     .plan = mlp_plan,
     .open = mlp_open,
     .close = mlp_close,
-    .figures = net_task_figures,
+    .figures = mlp_figures,
     .verdict = mlp_verdict,
     .learned = mlp_learned,
     .result = net_task_result,

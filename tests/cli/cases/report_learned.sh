@@ -17,7 +17,7 @@ learn() {
 learn mlp spiral.csv --epochs 2
 awk 'BEGIN { print "x,y,price"; for (i = 0; i < 300; i++) print i % 17 "," i % 23 "," 10 * (i % 17) - i % 23 }' >prices.csv
 learn mlp prices.csv --regression --epochs 2
-grep -oE '<dt>[^<]*' mlp.html
+grep -oE '<dt>[^<]*|The quality \([^)]*\)' mlp.html
 awk 'BEGIN { print "a,b,up,down"; for (i = 0; i < 300; i++) print i % 17 "," i % 23 "," i % 17 "," (0 - i % 23) }' >both.csv
 learn mlp both.csv --regression --targets 2 --epochs 2
 grep -oE '<th scope="row" class="w">(up|down)<' mlp.html
