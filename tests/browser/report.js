@@ -118,6 +118,9 @@ async function look(browser, file, shown, options, chapter) {
   const small = await page.evaluate(() => [...document.querySelectorAll(".chart text")].map((t) =>
     [t.textContent, t.getBoundingClientRect().height]).filter((t) => t[1] > 0 && t[1] < 9));
   check(`${name}: numbers of charts can be read`, small.length === 0, small.slice(0, 5));
+  const cut = await page.locator("table.settings tbody tr > :first-child").evaluateAll((all) =>
+    all.filter((e) => e.getBoundingClientRect().height > 40).map((e) => e.textContent));
+  check(`${name}: names of settings are not broken`, cut.length === 0, cut);
   if (chapter.ranks) await ranks(page, name);
   await learned(page, name, chapter);
   const hard = await barriers(page);

@@ -26,8 +26,12 @@ var shoalCharts = (function () {
   };
 
   /* Round numbers between a and b, or powers of ten and their halves. */
-  function ticks(a, b, log, most) {
-    var out = [], step, x;
+  function ticks(a, b, log, most, kind) {
+    var out = [], step, x, unit;
+    if (kind === 'bytes' && !log && b >= 1024) { /* of MiB, say, not of bytes */
+      unit = Math.pow(1024, Math.floor(Math.log(b) / Math.log(1024)));
+      return ticks(a / unit, b / unit, log, most).map(function (t) { return t * unit; });
+    }
     if (log) {
       for (x = Math.pow(10, Math.floor(Math.log10(a))); x <= b * 1.0001; x *= 10)
         [1, 2, 5].forEach(function (k) { if (x * k >= a * 0.999 && x * k <= b * 1.001) out.push(x * k); });
@@ -120,11 +124,11 @@ var shoalCharts = (function () {
       if (svg) svg.remove();
       svg = make('svg', { 'class': 'fig', viewBox: '0 0 ' + W + ' ' + H, role: 'img', tabindex: 0,
         'aria-label': data.title + '. Arrow keys read its values.' });
-      ticks(y0, y1, kept.log, 7).forEach(function (y) {
+      ticks(y0, y1, kept.log, 7, data.y.kind).forEach(function (y) {
         make('line', { 'class': 'g', x1: LEFT, x2: W - RIGHT, y1: py(y), y2: py(y) }, svg);
         make('text', { x: LEFT - 7, y: py(y) + 4, 'text-anchor': 'end' }, svg, show[data.y.kind](y));
       });
-      ticks(x0, x1, false, W < WIDE ? 4 : 7).forEach(function (x) {
+      ticks(x0, x1, false, W < WIDE ? 5 : 7, data.x.kind).forEach(function (x) {
         make('line', { 'class': 'a', x1: px(x), x2: px(x), y1: H - BOTTOM, y2: H - BOTTOM + 5 }, svg);
         make('text', { x: px(x), y: H - BOTTOM + 18, 'text-anchor': 'middle' }, svg, show[data.x.kind](x));
       });
