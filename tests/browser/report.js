@@ -121,6 +121,9 @@ async function look(browser, file, shown, options, chapter) {
   const cut = await page.locator("table.settings tbody tr > :first-child").evaluateAll((all) =>
     all.filter((e) => e.getBoundingClientRect().height > 40).map((e) => e.textContent));
   check(`${name}: names of settings are not broken`, cut.length === 0, cut);
+  const twice = await page.locator(".chart svg").evaluateAll((all) => all.map((svg) =>
+    [...svg.querySelectorAll("text[text-anchor=middle]:not([transform])")].map((t) => t.textContent)).filter((t) => new Set(t).size < t.length));
+  check(`${name}: no axis has a number twice`, twice.length === 0, twice);
   if (chapter.ranks) await ranks(page, name);
   await learned(page, name, chapter);
   const hard = await barriers(page);

@@ -115,6 +115,7 @@ var shoalCharts = (function () {
       if (data.zero && !kept.log) c = Math.min(0, c);
       if (data.one && !kept.log) { d = Math.max(1, d); if (!kept.range) { a = Math.min(0, a); b = Math.max(1, b); } }
       if (!kept.log && !data.zero) { var m = (d - c) * 0.05 || Math.abs(d) * 0.05 || 1; c -= m; d += m; }
+      if (a === b && a > 0) { a = 0; b *= 2; } /* a single place is in the middle */
       x0 = a; x1 = b > a ? b : a + 1; y0 = c; y1 = d > c ? d : c * 1.1 + 1e-9;
     }
 
