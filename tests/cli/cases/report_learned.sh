@@ -22,6 +22,8 @@ awk 'BEGIN { print "a,b,up,down"; for (i = 0; i < 300; i++) print i % 17 "," i %
 learn mlp both.csv --regression --targets 2 --epochs 2
 grep -oE '<th scope="row" class="w">(up|down)<' mlp.html
 learn classify news.txt --epochs 1 --valid-share 20%
+echo "labels are shown without their prefix:"
+grep '"event":"learned"' classify.jsonl | grep -c __label__
 learn logreg clicks.tsv --epochs 1 --valid-share 20%
 shoal encode --as clicks --classes clicks.tsv -q -o many.shoal
 learn multinomial many.shoal --epochs 1 --valid-share 20%
