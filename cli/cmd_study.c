@@ -84,7 +84,7 @@ static void show_counts(char text[SHOAL_VALUE], const void *field)
 }
 
 static const struct shoal_own_type counts_custom = {
-    read_counts, show_counts, "whole numbers with commas between, such as 1,2,4"};
+    read_counts, show_counts, "whole numbers with commas between, such as 1,2,4", NULL};
 
 static void show_servers(char text[SHOAL_VALUE], const void *field)
 {
@@ -94,7 +94,7 @@ static void show_servers(char text[SHOAL_VALUE], const void *field)
 }
 
 static const struct shoal_own_type servers_custom = {
-    read_servers, show_servers, "whole numbers with commas between, such as 0,1"};
+    read_servers, show_servers, "whole numbers with commas between, such as 0,1", NULL};
 
 static bool read_names(void *field, const char *text)
 {
@@ -120,7 +120,8 @@ static void show_names(char text[SHOAL_VALUE], const void *field)
 }
 
 static const struct shoal_own_type names_custom = {
-    read_names, show_names, "policies with commas between, such as async,sync"};
+    read_names, show_names, "policies with commas between, such as async,sync",
+    "async bounded: sync average:"};
 
 static bool read_loss(void *field, const char *text)
 {
@@ -141,7 +142,7 @@ static void show_loss(char text[SHOAL_VALUE], const void *field)
         snprintf(text, SHOAL_VALUE, "%g", *(const double *)field);
 }
 
-static const struct shoal_own_type loss_custom = {read_loss, show_loss, "a number"};
+static const struct shoal_own_type loss_custom = {read_loss, show_loss, "a number", NULL};
 
 /* "valid:5.5", "train:5.5" */
 static bool read_target(void *field, const char *text)
@@ -164,7 +165,8 @@ static void show_target(char text[SHOAL_VALUE], const void *field)
 }
 
 static const struct shoal_own_type target_custom = {read_target, show_target,
-                                                    "a loss such as valid:5.5 or train:5.5"};
+                                                    "a loss such as valid:5.5 or train:5.5",
+                                                    "valid: train:"};
 
 /* ---- The grid ------------------------------------------------------------------------ */
 

@@ -68,6 +68,36 @@ static void print_quoted(const char *text, const char *quote)
     }
 }
 
+/* The next of words with blanks between; NULL behind the last. */
+static const char *next_word(char word[SHOAL_VALUE], const char *at)
+{
+    size_t len;
+
+    at += strspn(at, " ");
+    len = strcspn(at, " ");
+    snprintf(word, SHOAL_VALUE, "%.*s", (int)len, at);
+    return len > 0 ? at + len : NULL;
+}
+
+/* The words that an option is completed with, each by `put`, if there are any. */
+static void each_word(const struct shoal_option *option,
+                      void (*put)(const char *dashes, const char *name, const char *help))
+{
+    const struct shoal_choice *choice = option->choices;
+    const char *at = option->own ? option->own->words : NULL;
+    char word[SHOAL_VALUE];
+
+    for (; choice && choice->name; choice++)
+        put("", choice->name, choice->help);
+    while (at && (at = next_word(word, at)) != NULL)
+        put("", word, "");
+}
+
+static bool has_words(const struct shoal_option *option)
+{
+    return option->choices || (option->own && option->own->words);
+}
+
 /* ---- bash and zsh ------------------------------------------------------------------------- */
 
 static void print_path(const struct verb *verb, const struct shell *shell)
@@ -86,10 +116,9 @@ static void print_value(const struct verb *verb, const struct shoal_option *opti
     if (option->letter)
         printf(" | \"%s -%c\"", verb->name, option->letter);
     putchar(')');
-    if (option->type == SHOAL_TYPE_CHOICE) {
+    if (has_words(option)) {
         fputs(shell->open, stdout);
-        for (const struct shoal_choice *choice = option->choices; choice->name; choice++)
-            shell->word("", choice->name, choice->help);
+        each_word(option, shell->word);
         fputs(shell->close, stdout);
     }
     if (option->type == SHOAL_TYPE_PATH)
@@ -161,7 +190,10 @@ static void bash_word(const char *dashes, const char *name, const char *help)
 
 static void zsh_word(const char *dashes, const char *name, const char *help)
 {
-    printf(" '%s%s:", dashes, name);
+    printf(" '%s", dashes);
+    for (; *name; name++)
+        printf("%s%c", *name == ':' ? "\\" : "", *name);
+    putchar(':');
     print_quoted(help, "'\\''");
     putchar('\'');
 }
@@ -200,10 +232,9 @@ static void fish_option(const struct verb *verb, const struct shoal_option *opti
         fputs(" -r -F", stdout);
     else if (shoal_option_takes_value(option))
         fputs(" -x", stdout);
-    if (option->type == SHOAL_TYPE_CHOICE) {
+    if (has_words(option)) {
         fputs(" -a '", stdout);
-        for (const struct shoal_choice *choice = option->choices; choice->name; choice++)
-            printf("%s%s", choice == option->choices ? "" : " ", choice->name);
+        each_word(option, bash_word);
         putchar('\'');
     }
     fish_help(option->help);

@@ -69,12 +69,14 @@ static void print_cell(FILE *to, const char *text, int width, bool first)
 
 enum { BAR = 10 }; /* columns of a bar behind a row */
 
-/* The first share of a row as a bar behind it. */
+/* The last share of a row, which it stands beside, as a bar. */
 static void print_bar(FILE *to, const struct shoal_grid *g, const struct shoal_value *cells)
 {
-    for (size_t i = 0; i < g->n; i++) {
-        if (!g->columns[i].label || cells[i].type != SHOAL_SHARE || !isfinite(cells[i].real))
+    for (size_t i = g->n; i-- > 0;) {
+        if (!g->columns[i].label || cells[i].type != SHOAL_SHARE)
             continue;
+        if (!isfinite(cells[i].real))
+            return;
         fprintf(to, "  %s%s%s", style_on(to, STYLE_CYAN), bar_of(cells[i].real, BAR).text,
                 style_on(to, STYLE_PLAIN));
         return;

@@ -33,13 +33,17 @@ tmux -L "shoal$$" send-keys "shoal analogy vectors.shoal man king woman -k 2" En
 sleep 2
 tmux -L "shoal$$" capture-pane -p -e | $draw terminal >"$out/terminal.svg"
 
-# A report of two runs.
+# A report of two runs; and of a classifier what it learned.
 shoal train cbow world.shoal -o cbow.bin --valid 1% --eval questions.txt --metrics cbow.jsonl -q
 shoal train skipgram world.shoal -o skipgram.bin --valid 1% --eval questions.txt \
     --metrics skipgram.jsonl -q
 shoal report skipgram.jsonl cbow.jsonl -o report.html --title 'skip-gram and CBOW' -q
-charts='[...document.querySelectorAll("h2")].find(h => h.textContent == "How it went").scrollIntoView()'
-$draw page "file://$tmp/report.html" 1100x765 "$out/report.png" "$charts"
+charts='document.getElementById("how-it-went").scrollIntoView()'
+learned='document.getElementById("what-was-learned").scrollIntoView()'
+shoal gen news -o news.txt -q
+shoal train classify news.txt --valid-share 20% --metrics news.jsonl -o news.shoal -q
+shoal report news.jsonl -o news.html -q
+$draw page "file://$tmp/news.html" 1100x850 "$out/report.png" "$learned"
 $draw page "file://$tmp/report.html" 390x795 "$out/report-phone.png" "$charts"
 
 # The map of words: of SHOAL_VECTORS, if given, as real words look better than those of a world.

@@ -27,5 +27,8 @@ _shoal()
     else
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
     fi
+    if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *: ]]; then
+        compopt -o nospace 2>/dev/null # a number follows
+    fi
 }
 complete -F _shoal shoal

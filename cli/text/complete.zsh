@@ -3,7 +3,7 @@
 _shoal()
 {
     local cur=$words[CURRENT] prev=$words[CURRENT-1] verb=shoal files='' word
-    local -a found
+    local -a found open
 
     if [[ $cur == --*=* ]]; then
         prev=${cur%%=*} cur=${cur#*=}
@@ -23,6 +23,10 @@ _shoal()
 @WORDS@
     esac ;;
     esac
+    open=(${(M)found:#*'\::'*}) found=(${found:#*'\::'*}) # a number follows a colon
+    if (( $#open )); then
+        _describe shoal open -S ''
+    fi
     if (( $#found )); then
         _describe shoal found
     fi

@@ -49,6 +49,9 @@ struct shoal_own_type {
     bool (*read)(void *field, const char *text); /* false when it is none */
     void (*show)(char text[SHOAL_VALUE], const void *field);
     const char *want; /* "a share such as 0.001 or 0.1%" */
+    /* What shells offer, with blanks between; what ends with a colon or a comma is gone on with.
+     * NULL: nothing. Also of a SHOAL_TYPE_TEXT, which needs no more of this. */
+    const char *words;
 };
 
 struct shoal_option {

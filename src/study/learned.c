@@ -260,8 +260,8 @@ static void show_curves(struct album *a, const struct exhibit *e, const char *ru
     struct chart c = {.name = name,
                       .x_label = e->columns[1].head,
                       .y_label = e->columns[2].head,
-                      .from_zero = true,
-                      .to_one = true};
+                      .from_zero = e->shape == EXHIBIT_CURVES,
+                      .to_one = e->shape == EXHIBIT_CURVES};
     struct line *line = NULL;
 
     name_file(name, e, number);
@@ -271,8 +271,10 @@ static void show_curves(struct album *a, const struct exhibit *e, const char *ru
 
         if (i == 0 || strcmp(of, exhibit_text(e, i - 1, 0)) != 0) {
             line = chart_line(&c, of);
-            if (line)
+            if (line) {
                 line->ideal = exhibit_real(e, i, 3) > 0;
+                line->dots = e->shape == EXHIBIT_POINTS && !line->ideal;
+            }
         }
         if (line)
             chart_line_add(&c, line, exhibit_real(e, i, 1), exhibit_real(e, i, 2));
@@ -306,7 +308,7 @@ static void show_map(struct album *a, const struct exhibit *e, const char *run, 
 
 static bool is_figure(const struct exhibit *e)
 {
-    return e->shape == EXHIBIT_CURVES || e->shape == EXHIBIT_MAP;
+    return e->shape == EXHIBIT_CURVES || e->shape == EXHIBIT_POINTS || e->shape == EXHIBIT_MAP;
 }
 
 /* ---- the chapter ---- */
@@ -339,10 +341,10 @@ static void show_words(struct prose *t, const struct exhibit *e, const char *run
 
 static void show_drawn(struct album *a, const struct exhibit *e, const char *run, size_t number)
 {
-    if (e->shape == EXHIBIT_CURVES)
-        show_curves(a, e, run, number);
-    else
+    if (e->shape == EXHIBIT_MAP)
         show_map(a, e, run, number);
+    else
+        show_curves(a, e, run, number);
 }
 
 /* Figures that follow one another stand beside each other; what is to be said of them stands

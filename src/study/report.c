@@ -611,7 +611,7 @@ static void live_state(struct prose *t, const shoal_run *run, const char *name)
     if (*name)
         prose_wrap(t, "<b>", name, "</b> ");
     prose_add(t, "<progress max=\"1\" value=\"%.4f\" aria-label=\"progress", p);
-    prose_wrap(t, " of ", *name ? name : run->model, "\"></progress> ");
+    prose_wrap(t, " of ", *name ? name : run->model, "\"></progress> <span>");
     if (*run->ended)
         prose_add(t, "%s at %.0f %%, after %s", run->ended, 100 * p, number_time(m->seconds).text);
     else if (m->done)
@@ -621,7 +621,7 @@ static void live_state(struct prose *t, const shoal_run *run, const char *name)
                   stalled ? "stalled" : "running");
     if (!m->done && !*run->ended && stalled)
         prose_add(t, ", nothing was written for %s", number_time(run->silent).text);
-    prose_add(t, "</p>\n");
+    prose_add(t, "</span></p>\n");
 }
 
 /* Of several runs the log of the one that was written to last is open. */
@@ -636,8 +636,10 @@ static bool is_new(struct runs runs, size_t i)
 static void live_states(struct prose *t, struct runs runs)
 {
     prose_add(t, "<div class=\"live-state\" aria-live=\"off\">\n");
+    prose_add(t, "<div class=\"%s\">\n", runs.n > 1 ? "live-runs" : "live-one");
     for (size_t i = 0; i < runs.n; i++)
         live_state(t, runs.at[i], runs.n > 1 ? runs.names[i] : "");
+    prose_add(t, "</div>\n");
     for (size_t i = 0; i < runs.n; i++)
         log_show(t, runs.at[i], runs.n > 1 ? runs.names[i] : "", runs.n == 1 || is_new(runs, i));
     prose_add(t, "</div>\n");

@@ -115,7 +115,15 @@ static const struct {
 } qualities[] = {{"auc", "AUC"},
                  {"accuracy", "accuracy"},
                  {"word_top10", "top-10 accuracy"},
+                 {"r2", "R²"},
                  {"cosine", "cosine similarity"}};
+
+/* Those of which less is better. */
+static bool is_error(const char *key)
+{
+    return strcmp(key, "loss") == 0 || strcmp(key, "mse") == 0 || strcmp(key, "rmse") == 0 ||
+           strcmp(key, "mae") == 0;
+}
 
 static double note_quality(shoal_run *run, const char *name, double value)
 {
@@ -140,7 +148,7 @@ static double quality_of(shoal_run *run, const json_t *line)
     }
     json_object_foreach(valid, key, value)
     {
-        if (strcmp(key, "loss") != 0 && strcmp(key, "mse") != 0)
+        if (!is_error(key))
             return note_quality(run, key, json_number_value(value));
     }
     return (double)NAN;

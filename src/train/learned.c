@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char *const shape_names[EXHIBIT_SHAPES] = {"figures", "table",  "answers", "curves",
-                                                        "matrix",  "map",    "pictures"};
+                                                        "matrix",  "map",    "pictures", "points"};
 static const char *const as_names[COLUMN_KINDS] = {"word", "count", "share", "bar",
                                               "real", "signed", "file"};
 
@@ -238,7 +238,7 @@ static size_t name_number(const char *const *names, size_t n, const json_t *name
 
 /* What a shape asks of its columns: a letter each, w word, f file, n number, and * any more. */
 static const char *const shape_columns[EXHIBIT_SHAPES] = {"n*", "w*",   "w.wn", "wnnn",
-                                                          "wwn", "wnnn", "fwwn"};
+                                                          "wwn", "wnnn", "fwwn", "wnnn"};
 
 static bool fits_shape(const struct exhibit *e)
 {

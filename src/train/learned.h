@@ -34,6 +34,7 @@ enum exhibit_shape {
     EXHIBIT_MATRIX,   /* true, said, count: all pairs, row by row */
     EXHIBIT_MAP,      /* word, x, y, cluster */
     EXHIBIT_PICTURES, /* file (PNG in base64), true, said, probability */
+    EXHIBIT_POINTS,   /* as curves, but that only guides join their points */
     EXHIBIT_SHAPES,
 };
 
@@ -112,5 +113,12 @@ struct predictions;
  * names [classes]. */
 shoal_status learned_classes(struct learned *l, const struct predictions *p,
                              const char *const *names);
+
+/* ---- fitted.c: exhibits of predicted numbers ---- */
+
+/* R squared and errors of each target, and pictures of the first ones: predicted against true, and
+ * residuals. said, truth [n][targets] in the units of the data; names [targets]. */
+shoal_status learned_numbers(struct learned *l, const float *said, const float *truth, size_t n,
+                             size_t targets, const char *const *names);
 
 #endif

@@ -39,7 +39,7 @@ static void show_share(char text[SHOAL_VALUE], const void *field)
 }
 
 const struct shoal_own_type option_share_type = {
-    read_share, show_share, "a share from 0 to 0.5, or a percent such as 0.1%"};
+    read_share, show_share, "a share from 0 to 0.5, or a percent such as 0.1%", NULL};
 
 /* The same, or "auto". */
 static bool read_auto_share(void *field, const char *text)
@@ -57,7 +57,8 @@ static void show_auto_share(char text[SHOAL_VALUE], const void *field)
 }
 
 const struct shoal_own_type option_auto_share_type = {
-    read_auto_share, show_auto_share, "a share from 0 to 0.5, a percent such as 0.1%, or auto"};
+    read_auto_share, show_auto_share, "a share from 0 to 0.5, a percent such as 0.1%, or auto",
+    "auto"};
 
 static bool read_decay(void *field, const char *text)
 {
@@ -77,7 +78,7 @@ static void show_decay(char text[SHOAL_VALUE], const void *field)
 }
 
 const struct shoal_own_type option_decay_type = {read_decay, show_decay,
-                                                 "a number from 0 to below 1, or auto"};
+                                                 "a number from 0 to below 1, or auto", "auto"};
 
 /* A whole number, or "auto". */
 static bool read_early(void *field, const char *text)
@@ -100,7 +101,8 @@ static void show_early(char text[SHOAL_VALUE], const void *field)
 }
 
 const struct shoal_own_type option_early_type = {read_early, show_early,
-                                                 "a whole number from 0 to 1000000, or auto"};
+                                                 "a whole number from 0 to 1000000, or auto",
+                                                 "auto"};
 
 /* "60s", "5m", "2h": above 0, and `most` at most. */
 static bool read_seconds(double *seconds, const char *text, double most)
@@ -144,10 +146,10 @@ static void show_span(char text[SHOAL_VALUE], const void *field)
 }
 
 const struct shoal_own_type option_span_type = {read_span, show_span,
-                                                "a time such as 60s, 5m or 2h, or 0"};
+                                                "a time such as 60s, 5m or 2h, or 0", NULL};
 
 static const struct shoal_own_type time_type = {read_time, show_time,
-                                                "a time such as 60s, 5m or 2h"};
+                                                "a time such as 60s, 5m or 2h", NULL};
 
 /* The same, or "never", which is 0. */
 static bool read_silence(void *field, const char *text)
@@ -165,7 +167,8 @@ static void show_silence(char text[SHOAL_VALUE], const void *field)
 }
 
 static const struct shoal_own_type silence_type = {read_silence, show_silence,
-                                                   "a time such as 10s or 2m, or never"};
+                                                   "a time such as 10s or 2m, or never",
+                                                   "never"};
 
 /* A time, "5%" of the run (or "0.05", as show_percent may say), or "epoch". */
 static bool read_every(void *field, const char *text)
@@ -198,7 +201,8 @@ static void show_every(char text[SHOAL_VALUE], const void *field)
 }
 
 static const struct shoal_own_type every_type = {
-    read_every, show_every, "a time such as 60s, 5m or 2h, a percent such as 5%, or epoch"};
+    read_every, show_every, "a time such as 60s, 5m or 2h, a percent such as 5%, or epoch",
+    "epoch"};
 
 /* ---- Who waits for whom -------------------------------------------------------------- */
 
@@ -255,7 +259,8 @@ static void show_sync(char text[SHOAL_VALUE], const void *field)
 }
 
 static const struct shoal_own_type sync_type = {
-    read_sync, show_sync, "async, bounded:ROUNDS, sync or average:ROUNDS, with 1 to 1000000 rounds"};
+    read_sync, show_sync, "async, bounded:ROUNDS, sync or average:ROUNDS, with 1 to 1000000 rounds",
+    "async bounded: sync average:"};
 
 /* ---- Choices ------------------------------------------------------------------------------ */
 

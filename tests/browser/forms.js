@@ -140,6 +140,7 @@ async function clicks(browser) {
   const raw = await open(browser, "#model=svm");
   await raw.waitForFunction(() => document.getElementById("rows").value !== "");
   await raw.click("#paste button.main");
+  check("the label of a class is no count", /positive 1/.test(await raw.textContent("#facts")), await raw.textContent("#facts"));
   check("a model without columns has an example too", await until(async () => (await answers(raw, "#outputs")).length === 2, "an answer"));
   await raw.context().close();
 }
@@ -162,7 +163,15 @@ async function cards(browser) {
   check("no click on a model is lost, while figures change", wrong === 0, wrong);
   check("cards are changed in place", await tab.evaluate(() => [...document.querySelectorAll(".card")].every((card) => card.kept)));
   check("a card says whether its model is ready", (await tab.textContent(".card .state span:nth-child(2)")) === "ready");
-  check("without requests there is no scale", /no requests lately/.test(await tab.textContent("#charts")) && !/100 µs/.test(await tab.textContent("#charts")));
+  await fetch(url + "predictions/multi", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"x": 0.1, "y": 0.2}' });
+  await tab.waitForTimeout(5000);
+  const later = await open(browser, "#model=people");
+  await later.waitForSelector("#charts .box");
+  const said = await later.locator("#charts .box").evaluateAll((all) => all.map((at) => at.textContent));
+  check("a page opened after a request knows of it", said.some((text) => /^multi/.test(text) && /up to/.test(text)), said);
+  await later.context().close();
+  const idle = said.filter((text) => /no requests lately/.test(text));
+  check("without requests there is no scale", idle.length > 0 && !idle.some((text) => /µs|ms/.test(text)), idle);
   check("models come before health", await tab.evaluate(() =>
     (document.getElementById("panel").compareDocumentPosition(document.getElementById("health-box")) & 4) === 4));
   await tab.context().close();
@@ -184,6 +193,7 @@ async function bars(browser) {
   const tab = await open(browser, "#model=surface");
   await tab.waitForSelector("#outputs li");
   check("values have no bars", await tab.locator("#outputs .bar").count() === 0);
+  check("one of something is no several", /1 output,/.test(await tab.textContent("#facts")), await tab.textContent("#facts"));
   check("they are named by their column", (await answers(tab, "#outputs"))[0].name === "z", await answers(tab, "#outputs"));
   await tab.context().close();
 }

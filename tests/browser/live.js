@@ -83,11 +83,12 @@ async function waits(browser) {
   check("without a run the page waits", /Waiting for the run/.test(await page.textContent("h1")));
   const violations = await axe(page);
   check("the page that waits: axe finds nothing", violations.length === 0, violations);
+  await ended(train("over-with-a-much-longer-name", "--epochs", "1"));
   await ended(train("over", "--epochs", "3"));
   await page.waitForSelector(".live-run");
-  check("a run that comes is shown without a reload by hand", /ended after/.test(await page.textContent(".live-run")));
-  check("its log is there after its end", /epoch 3 of 3, loss [\d.]+[^]*done at 100 %/.test(await page.textContent(".log pre")),
-    await page.textContent(".log pre"));
+  await page.waitForSelector('details[data-run="over.jsonl"]');
+  check("a run that comes is shown without a reload by hand", /ended after/.test(await page.textContent(".live-runs")));
+  check("its log is there after its end", /epoch 3 of 3, loss [\d.]+[^]*done at 100 %/.test(await page.textContent('details[data-run="over.jsonl"] pre')));
   return { page, url };
 }
 
@@ -110,6 +111,10 @@ async function goesOn({ page, url }, browser) {
   await page.waitForFunction((was) => document.querySelector('details[data-run="on.jsonl"] pre').textContent !== was, then);
   check("a log that has the focus keeps it, and gets its lines",
     await page.evaluate(() => document.activeElement.tagName === "PRE"));
+  const lefts = await page.locator(".live-run progress").evaluateAll((all) =>
+    all.map((at) => [at.getBoundingClientRect().left, at.getBoundingClientRect().width]));
+  check("the bars of runs with long and short names line up",
+    lefts.length === 3 && lefts.every((at) => at.every((x, k) => Math.abs(x - lefts[0][k]) < 0.5)), lefts);
   await looks(browser, url, "watch");
   await page.evaluate(() => document.activeElement.blur());
   child.kill("SIGTERM");

@@ -46,9 +46,20 @@ function nameless() {
   return [...document.querySelectorAll("svg.fig")].filter((svg) => {
     if (svg.getBoundingClientRect().width === 0 || svg.closest(".wide")) return false;
     const bars = svg.querySelector("rect.b"), y = svg.querySelector("text[transform]");
-    const line = svg.querySelector("path.l");
+    const line = svg.querySelector("path.l, circle[class^=f]");
     return bars ? !/[a-z]/.test([...svg.querySelectorAll("text[text-anchor=middle]")].pop().textContent) : !(y && y.textContent && line);
   }).map((svg) => svg.getAttribute("aria-label"));
+}
+
+/* Keys of charts whose colour is not that of their line. */
+function keysAstray() {
+  return [...document.querySelectorAll(".chart")].flatMap((chart) =>
+    [...chart.querySelectorAll(".tools button.line:not(.ideal)")].filter((key) => {
+      const number = /\bk(\d)\b/.exec(key.className)[1], drawn = chart.querySelector(`path.c${number}, circle.f${number}`);
+      if (!drawn) return false;
+      const style = getComputedStyle(drawn), colour = drawn.tagName === "path" ? style.stroke : style.fill;
+      return getComputedStyle(key, "::before").backgroundColor !== colour;
+    }).map((key) => key.textContent));
 }
 
 /* Of each timeline: whether its axis has a unit and all parts are named. */
@@ -102,6 +113,17 @@ async function look(browser, file, shown, options, chapter) {
   check(`${name}: no words overlap or are cut off`, found.length === 0, found);
   const bare = await page.evaluate(nameless);
   check(`${name}: every chart has a line and named axes`, bare.length === 0, bare);
+  const keys = await page.evaluate(keysAstray);
+  check(`${name}: the key of a line has its colour`, keys.length === 0, keys);
+  const small = await page.evaluate(() => [...document.querySelectorAll(".chart text")].map((t) =>
+    [t.textContent, t.getBoundingClientRect().height]).filter((t) => t[1] > 0 && t[1] < 9));
+  check(`${name}: numbers of charts can be read`, small.length === 0, small.slice(0, 5));
+  const cut = await page.locator("table.settings tbody tr > :first-child").evaluateAll((all) =>
+    all.filter((e) => e.getBoundingClientRect().height > 40).map((e) => e.textContent));
+  check(`${name}: names of settings are not broken`, cut.length === 0, cut);
+  const twice = await page.locator(".chart svg").evaluateAll((all) => all.map((svg) =>
+    [...svg.querySelectorAll("text[text-anchor=middle]:not([transform])")].map((t) => t.textContent)).filter((t) => new Set(t).size < t.length));
+  check(`${name}: no axis has a number twice`, twice.length === 0, twice);
   if (chapter.ranks) await ranks(page, name);
   await learned(page, name, chapter);
   const hard = await barriers(page);
@@ -212,6 +234,7 @@ const pages = {
   "predicted/report.html": { ranks: true, learned: classes },
   "run.html": { ranks: true, learned: ["Nearest words", "Analogies", "A map of words"] },
   "mlp.html": { learned: classes },
+  "prices.html": { learned: ["Predicted against true", "Residuals"] },
   "two.html": { learned: classes },
   "evil.html": { learned: classes },
   "classify.html": { learned: classes },

@@ -43,7 +43,10 @@ learn() {
 [ -e clicks.tsv ] || "$shoal" gen clicks --rows 20000 --quiet --output clicks.tsv
 [ -e people.csv ] || "$shoal" gen people --quiet --output people.csv
 sed 's/,0$/,<img src=x onerror=alert(1)>/; s/,1$/,<\/script><script>alert(1)<\/script>/' spiral.csv >evil.csv
+awk 'BEGIN { srand(3); print "size,age,price"; for (i = 0; i < 2000; i++) {
+    a = 10 * rand(); b = 6 * rand(); print a "," b "," 200 + 10 * a * sin(b) + a * (rand() - 0.5) } }' >prices.csv
 learn mlp mlp spiral.csv --epochs 10
+learn prices mlp prices.csv --regression
 learn evil mlp evil.csv --epochs 2
 "$shoal" report mlp.jsonl evil.jsonl --quiet --output two.html
 learn classify classify news.txt --epochs 2 --valid-share 20%

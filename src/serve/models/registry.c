@@ -832,20 +832,34 @@ void registry_reload(struct registry *r)
     }
 }
 
+#define LATELY 60.0 /* seconds that latencies are told for after the last request */
+
+/* The latencies of the last interval with answers: who looks once a second sees those of each
+ * request, also between two intervals, and who comes a little later those of the last. */
+static void update_latencies(struct version *v, double seconds)
+{
+    const struct histogram *h = &v->tally.stages[STAGE_ALL];
+    double p99 = histogram_quantile(h, 0.99, v->shown);
+
+    v->idle = p99 > 0 ? 0 : v->idle + seconds;
+    if (p99 > 0 || v->idle > LATELY) {
+        v->p50 = histogram_quantile(h, 0.5, v->shown);
+        v->p99 = p99;
+    }
+    for (size_t b = 0; b < BUCKETS; b++)
+        v->shown[b] = atomic_load_explicit(&h->buckets[b], memory_order_relaxed);
+}
+
 void registry_update_rates(struct registry *r, double seconds)
 {
     pthread_rwlock_wrlock(&r->lock);
     for (size_t i = 0; i < r->len; i++) {
         struct version *v = r->at[i];
-        const struct histogram *h = &v->tally.stages[STAGE_ALL];
         uint64_t requests = atomic_load(&v->tally.requests);
 
         v->rate = (double)(requests - v->shown_requests) / seconds;
-        v->p50 = histogram_quantile(h, 0.5, v->shown);
-        v->p99 = histogram_quantile(h, 0.99, v->shown);
         v->shown_requests = requests;
-        for (size_t b = 0; b < BUCKETS; b++)
-            v->shown[b] = atomic_load_explicit(&h->buckets[b], memory_order_relaxed);
+        update_latencies(v, seconds);
     }
     pthread_rwlock_unlock(&r->lock);
 }

@@ -48,7 +48,8 @@ struct version {
     bool gone;                 /* it is no longer in the list */
     time_t began;
     uint64_t shown[BUCKETS], shown_requests; /* at the last look of registry_update_rates */
-    _Atomic double rate, p50, p99;           /* since the look before */
+    double idle;                             /* seconds since the last answer */
+    _Atomic double rate, p50, p99;           /* p50, p99: of the last look that found answers */
     atomic_uint refs;
 };
 

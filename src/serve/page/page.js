@@ -8,7 +8,7 @@ import { words } from "./words.js";
 
 const HISTORY = 90; // points of a chart, one a second
 const ADDRESS_MOST = 4000; // characters of what was asked that are kept
-const history = new Map(); // "name/version" -> [{p50, p99}]
+const history = new Map(); // "name/version" -> [{p50, p99, told, requests}]
 const cards = new Map(), charts = new Map(); // "name/version" -> what is shown of it
 let models = [];
 let chosen = ""; // "name/version"
@@ -68,8 +68,9 @@ function updateCard(at, m) {
 
 /* ---- Health ---------------------------------------------------------------------------------- */
 
+/* One point alone is a dot: its end is round. */
 function line(points, of, most) {
-  return points.map((p, i) => `${i ? "L" : "M"}${(100 * (i + HISTORY - points.length)) / (HISTORY - 1)} ` +
+  return (points.length === 1 ? [points[0], points[0]] : points).map((p, i) => `${i ? "L" : "M"}${(100 * Math.min(i + HISTORY - points.length, HISTORY - 1)) / (HISTORY - 1)} ` +
     `${38 - 36 * Math.min(1, p[of] / most)}`).join("");
 }
 
@@ -78,13 +79,13 @@ function newChart(m) {
     const value = make("strong");
     return { value, at: make("span", {}, value, name) };
   };
-  const at = { rate: figure("requests"), p50: figure("median"), p99: figure("99 %"), top: make("span"),
+  const at = { rate: figure("requests"), p50: figure("median"), p99: figure("p99"), top: make("span"),
     high: draw("path", { class: "p99" }), low: draw("path", { class: "p50" }) };
   at.lines = make("div", { class: "lines" },
     draw("svg", { class: "chart", viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" },
       draw("line", { x1: 0, x2: 100, y1: 38.5, y2: 38.5 }), at.high, at.low),
     make("div", { class: "legend quiet" },
-      make("span", {}, make("i", { class: "l50" }), "median  ", make("i", { class: "l99" }), "99 %"), at.top));
+      make("span", {}, make("i", { class: "l50" }), "median  ", make("i", { class: "l99" }), "p99"), at.top));
   at.card = make("div", { class: "box" }, make("b", {}, m.name), " ", make("span", { class: "quiet" }, m.version),
     make("span", { class: "figures quiet" }, at.rate.at, at.p50.at, at.p99.at), at.lines);
   return at;
@@ -138,8 +139,10 @@ async function look() {
     const stats = await ask("stats");
     models = stats.models;
     for (const m of models) {
-      const points = history.get(keyOf(m)) || [];
-      points.push({ p50: m.p50, p99: m.p99 });
+      const points = history.get(keyOf(m)) || [], last = points[points.length - 1];
+      // Latencies stay for a while after the last request: no point where there was none since.
+      const asked = !last || m.requests !== last.requests || m.p99 !== last.told;
+      points.push({ p50: asked ? m.p50 : 0, p99: asked ? m.p99 : 0, told: m.p99, requests: m.requests });
       history.set(keyOf(m), points.slice(-HISTORY));
     }
     showHealth(stats.healthy ? "good" : "bad", stats.healthy ? "healthy" : "unhealthy");
@@ -161,6 +164,12 @@ const ended = [pictures, words];
 const panelOf = (m) =>
   (m.facts.images !== undefined ? [pictures, "image"] : panels[m.facts.net || m.kind] || [tables, "numbers"]);
 
+/* "2 inputs", "1 output", "format csv"; the class that is positive may be a number, and counts nothing. */
+function fact(name, value) {
+  if (!/^\d+$/.test(value) || name === "positive") return `${name} ${value}`;
+  return `${amount(value)} ${value === "1" ? name.replace(/s$/, "") : name}`;
+}
+
 function show(key, params) {
   chosen = key;
   const m = current(), [panel, id] = panelOf(m);
@@ -169,7 +178,7 @@ function show(key, params) {
   byId("panel").hidden = false;
   byId("panel-title").textContent = m.name;
   byId("facts").textContent = Object.entries(m.facts)
-    .map(([k, v]) => (/^\d+$/.test(v) ? `${amount(v)} ${k}` : `${k} ${v}`)).join(", ");
+    .map(([k, v]) => fact(k, v)).join(", ");
   for (const at of document.querySelectorAll(".kind")) at.hidden = at.id !== id;
   for (const list of document.querySelectorAll("#panel .bars, #counted")) list.replaceChildren();
   complain(null);

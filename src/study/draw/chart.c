@@ -214,8 +214,11 @@ static void draw_line(struct canvas *c, const struct frame *f, const struct line
     for (size_t i = 0; i < line->n; i++)
         if (is_drawn(i, line->n, SHOWN))
             path_add(&p, px(f, line->at[i].x), py(f, line->at[i].y));
-    canvas_path(c, ink_of(line, colour), &p);
-    for (size_t i = 0; i < line->n && has_signs(line); i++)
+    for (size_t i = 0; i < p.n && line->dots; i++)
+        canvas_circle(c, (struct ink){INK_SIGN, colour}, p.at[i].x, p.at[i].y, 2, NULL);
+    if (!line->dots)
+        canvas_path(c, ink_of(line, colour), &p);
+    for (size_t i = 0; i < line->n && has_signs(line) && !line->dots; i++)
         draw_sign(c, colour, px(f, line->at[i].x), py(f, line->at[i].y));
 }
 
@@ -271,7 +274,8 @@ static void put_line(struct prose *t, const struct line *line, const char *befor
 
     prose_add(t, "%s{\"name\":", before);
     prose_json(t, line->name.text);
-    prose_add(t, ",\"ideal\":%s,\"at\":[", line->ideal ? "true" : "false");
+    prose_add(t, ",\"ideal\":%s,%s\"at\":[", line->ideal ? "true" : "false",
+              line->dots ? "\"dots\":true," : "");
     for (size_t i = 0; i < line->n; i++) {
         if (!is_drawn(i, line->n, SHOWN) || !isfinite(line->at[i].x) || !isfinite(line->at[i].y))
             continue;

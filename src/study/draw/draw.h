@@ -47,6 +47,7 @@ struct line {
     } * at; /* [n]; the chart's own */
     size_t n, cap;
     bool ideal; /* dashed and grey: what would be best */
+    bool dots;  /* points that nothing joins */
 };
 
 /* Zeroed but for what it says; ended by chart_fini. Its words are borrowed. */

@@ -4,7 +4,8 @@
    into, and its numbers and pictures as files. Nothing is asked of any server. */
 var shoalCharts = (function () {
   'use strict';
-  var W = 560, H = 300, LEFT = 76, RIGHT = 22, TOP = 12, BOTTOM = 40;
+  var WIDE = 560, NARROW = 370; /* of a phone: words keep their size */
+  var W = WIDE, H = 300, LEFT = 76, RIGHT = 22, TOP = 12, BOTTOM = 40;
   var NS; /* of SVG, as the page's drawings have it */
 
   function digits(x) { x = Math.abs(x); return x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2; }
@@ -25,15 +26,19 @@ var shoalCharts = (function () {
   };
 
   /* Round numbers between a and b, or powers of ten and their halves. */
-  function ticks(a, b, log) {
-    var out = [], step, x;
+  function ticks(a, b, log, most, kind) {
+    var out = [], step, x, unit;
+    if (kind === 'bytes' && !log && b >= 1024) { /* of MiB, say, not of bytes */
+      unit = Math.pow(1024, Math.floor(Math.log(b) / Math.log(1024)));
+      return ticks(a / unit, b / unit, log, most).map(function (t) { return t * unit; });
+    }
     if (log) {
       for (x = Math.pow(10, Math.floor(Math.log10(a))); x <= b * 1.0001; x *= 10)
         [1, 2, 5].forEach(function (k) { if (x * k >= a * 0.999 && x * k <= b * 1.001) out.push(x * k); });
       return out.length > 9 ? out.filter(function (t) { return /^1/.test(t.toExponential()); }) : out;
     }
     step = Math.pow(10, Math.floor(Math.log10((b - a) / 5)));
-    while ((b - a) / step > 7) step *= (b - a) / step > 14 ? 5 : 2;
+    while ((b - a) / step > most) step *= (b - a) / step > 2 * most ? 5 : 2;
     for (x = Math.ceil(a / step) * step; x <= b + step * 1e-6; x += step) out.push(Math.abs(x) < step * 1e-6 ? 0 : x);
     return out;
   }
@@ -94,7 +99,7 @@ var shoalCharts = (function () {
     function extent() {
       var a = Infinity, b = -Infinity, c = Infinity, d = -Infinity;
       shown = data.lines.map(function (l) {
-        var at = kept.off[l.name] ? [] : smooth(l.at, l.ideal ? 0 : kept.smooth);
+        var at = kept.off[l.name] ? [] : smooth(l.at, l.ideal || l.dots ? 0 : kept.smooth);
         return at.filter(function (p) {
           return (!kept.range || (p[0] >= kept.range[0] && p[0] <= kept.range[1])) && (!kept.log || p[1] > 0);
         });
@@ -110,19 +115,21 @@ var shoalCharts = (function () {
       if (data.zero && !kept.log) c = Math.min(0, c);
       if (data.one && !kept.log) { d = Math.max(1, d); if (!kept.range) { a = Math.min(0, a); b = Math.max(1, b); } }
       if (!kept.log && !data.zero) { var m = (d - c) * 0.05 || Math.abs(d) * 0.05 || 1; c -= m; d += m; }
+      if (a === b && a > 0) { a = 0; b *= 2; } /* a single place is in the middle */
       x0 = a; x1 = b > a ? b : a + 1; y0 = c; y1 = d > c ? d : c * 1.1 + 1e-9;
     }
 
     function draw() {
+      W = innerWidth < 500 ? NARROW : WIDE;
       extent();
       if (svg) svg.remove();
       svg = make('svg', { 'class': 'fig', viewBox: '0 0 ' + W + ' ' + H, role: 'img', tabindex: 0,
         'aria-label': data.title + '. Arrow keys read its values.' });
-      ticks(y0, y1, kept.log).forEach(function (y) {
+      ticks(y0, y1, kept.log, 7, data.y.kind).forEach(function (y) {
         make('line', { 'class': 'g', x1: LEFT, x2: W - RIGHT, y1: py(y), y2: py(y) }, svg);
         make('text', { x: LEFT - 7, y: py(y) + 4, 'text-anchor': 'end' }, svg, show[data.y.kind](y));
       });
-      ticks(x0, x1, false).forEach(function (x) {
+      ticks(x0, x1, false, W < WIDE ? 5 : 7, data.x.kind).forEach(function (x) {
         make('line', { 'class': 'a', x1: px(x), x2: px(x), y1: H - BOTTOM, y2: H - BOTTOM + 5 }, svg);
         make('text', { x: px(x), y: H - BOTTOM + 18, 'text-anchor': 'middle' }, svg, show[data.x.kind](x));
       });
@@ -133,9 +140,11 @@ var shoalCharts = (function () {
       shown.forEach(function (at, i) {
         if (!at.length) return;
         var l = data.lines[i], d = at.map(function (p) { return px(p[0]).toFixed(1) + ' ' + py(p[1]).toFixed(1); });
-        make('path', { 'class': (l.ideal ? 'i' : 'l c' + i % 8), d: 'M' + d.join('L'), fill: 'none', 'stroke-width': 2 }, plot);
-        if (at.length <= 24 && !l.ideal)
-          at.forEach(function (p) { make('circle', { 'class': 'f' + i % 8, cx: px(p[0]), cy: py(p[1]), r: 3 }, plot); });
+        if (!l.dots) make('path', { 'class': (l.ideal ? 'i' : 'l c' + i % 8), d: 'M' + d.join('L'), fill: 'none', 'stroke-width': 2 }, plot);
+        if ((at.length <= 24 || l.dots) && !l.ideal)
+          at.forEach(function (p) {
+            make('circle', { 'class': 'f' + i % 8, cx: px(p[0]), cy: py(p[1]), r: l.dots ? 2.2 : 3, 'fill-opacity': l.dots ? 0.65 : 1 }, plot);
+          });
       });
       svg.addEventListener('pointermove', move);
       svg.addEventListener('pointerleave', leave);
@@ -245,9 +254,9 @@ var shoalCharts = (function () {
           function () { kept.off[l.name] = !kept.off[l.name]; });
         b.className = 'line ' + (l.ideal ? 'ideal' : 'k' + i % 8);
       });
-    if (data.lines.every(function (l) { return l.at.every(function (p) { return p[1] > 0; }); }))
+    if (data.lines.every(function (l) { return !l.dots && l.at.every(function (p) { return p[1] > 0; }); }))
       toggle('log', 'log: a logarithmic axis of ' + data.title, function () { return kept.log; }, function () { kept.log = !kept.log; });
-    if (data.lines.some(function (l) { return l.at.length > 8; })) {
+    if (data.lines.some(function (l) { return l.at.length > 8 && !l.dots; })) {
       var slider = document.createElement('input');
       slider.type = 'range';
       slider.min = 0;

@@ -366,7 +366,8 @@ void net_task_figures(const struct run *r, const struct sums *s, enum shoal_figu
         figures_add(out, of, "mse", false, s->squared / n);
         figures_add(out, of, "rmse", false, sqrt(s->squared / n));
         figures_add(out, of, "mae", false, s->absolute / n);
-        figures_add(out, of, "cosine", false, s->cosine / n);
+        if (r->dense->net->outputs > 1) /* of one number it is but a sign */
+            figures_add(out, of, "cosine", false, s->cosine / n);
     }
 }
 

@@ -113,5 +113,8 @@ struct predictions;
  * many. Sample i of them is number learned_pick(i, l->examples, l->all). predictions_free ends
  * *out, also after a failure. */
 shoal_status net_predictions(struct run *r, struct learned *l, struct predictions **out);
+/* The same of a net of numbers, as the task's fill has them; said, truth [l->examples][outputs],
+ * for free(), also after a failure. */
+shoal_status net_answers(struct run *r, struct learned *l, float **said, float **truth);
 
 #endif

@@ -51,39 +51,66 @@ static void shown_fini(struct shown *s, const struct run *r)
     free(s->label);
 }
 
-/* From number `from` of those that are asked on. */
+/* Of those that are asked from number `from` on some, *n; their answers are in s->y or `said`, and
+ * what is true in s->label or `truth`. */
 static shoal_status ask_some(struct shown *s, const struct run *r, const struct learned *l,
-                             size_t from, struct predictions *p)
+                             size_t from, size_t *n, float *said, float *truth)
 {
     const struct net *net = r->dense->net;
-    size_t left = (size_t)l->examples - from, n = left < s->most ? left : s->most;
-    struct net_take take = {.ids = s->ids, .n = n, .valid = l->held, .epoch = r->at.epoch};
+    size_t left = (size_t)l->examples - from;
+    struct net_take take = {.ids = s->ids, .valid = l->held, .epoch = r->at.epoch};
     shoal_status st;
 
-    for (size_t i = 0; i < n; i++)
+    *n = take.n = left < s->most ? left : s->most;
+    for (size_t i = 0; i < *n; i++)
         s->ids[i] = (uint32_t)learned_pick(from + i, l->examples, l->all);
-    st = r->task->net->fill(r, &take, s->x, s->label, NULL);
+    st = r->task->net->fill(r, &take, s->x, s->label, truth);
     if (st == SHOAL_OK)
-        st = net->ops->predict(s->worker, r->dense->params, s->x, n, s->y);
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = predictions_add(p, s->y + i * net->outputs, s->label[i]);
+        st = net->ops->predict(s->worker, r->dense->params, s->x, *n, said ? said : s->y);
     return st;
+}
+
+static void choose_examples(const struct run *r, struct learned *l)
+{
+    l->held = r->dense->valid > 0;
+    l->all = l->held ? r->dense->valid : r->dense->train;
+    l->examples = examples_most(r, l->all);
 }
 
 shoal_status net_predictions(struct run *r, struct learned *l, struct predictions **out)
 {
     unsigned mode = floats_flush();
+    size_t outputs = r->dense->net->outputs, n;
     struct shown s = {0};
     shoal_status st;
 
-    l->held = r->dense->valid > 0;
-    l->all = l->held ? r->dense->valid : r->dense->train;
-    l->examples = examples_most(r, l->all);
-    st = predictions_new(out, (unsigned)r->dense->net->outputs, l->examples);
+    choose_examples(r, l);
+    st = predictions_new(out, (unsigned)outputs, l->examples);
     if (st == SHOAL_OK)
         st = shown_init(&s, r);
+    for (size_t i = 0; i < l->examples && st == SHOAL_OK; i += s.most) {
+        st = ask_some(&s, r, l, i, &n, NULL, NULL);
+        for (size_t k = 0; k < n && st == SHOAL_OK; k++)
+            st = predictions_add(*out, s.y + k * outputs, s.label[k]);
+    }
+    shown_fini(&s, r);
+    floats_set(mode);
+    return st;
+}
+
+shoal_status net_answers(struct run *r, struct learned *l, float **said, float **truth)
+{
+    unsigned mode = floats_flush();
+    size_t outputs = r->dense->net->outputs, n;
+    struct shown s = {0};
+    shoal_status st;
+
+    choose_examples(r, l);
+    *said = mem_array(l->examples * outputs + 1, sizeof **said);
+    *truth = mem_array(l->examples * outputs + 1, sizeof **truth);
+    st = *said && *truth ? shown_init(&s, r) : SHOAL_ENOMEM;
     for (size_t i = 0; i < l->examples && st == SHOAL_OK; i += s.most)
-        st = ask_some(&s, r, l, i, *out);
+        st = ask_some(&s, r, l, i, &n, *said + i * outputs, *truth + i * outputs);
     shown_fini(&s, r);
     floats_set(mode);
     return st;

@@ -445,6 +445,8 @@ static const struct shoal_option output_options[] = {
     {0},
 };
 
+static const struct shoal_own_type weight_words = {.words = "balanced"};
+
 static const struct shoal_option model_options[] = {
     {"dim", .type = SHOAL_TYPE_COUNT, ON(dim), .decides = true, .arg = "N", .u = {1, 4096},
      .help = "numbers of a row"},
@@ -463,7 +465,7 @@ static const struct shoal_option model_options[] = {
      .u = {1, SUBWORDS_BUCKETS}, .help = "numbers that n-grams are hashed to"},
     {"class-weight", .type = SHOAL_TYPE_TEXT, ON(class_weight), .decides = true, .arg = "HOW",
      .help = "how much lines of each label count: balanced, so that rare labels count as much as "
-     "common ones, or a list such as spam=5,ham=1"},
+     "common ones, or a list such as spam=5,ham=1", .own = &weight_words},
     {"pretrained", .type = SHOAL_TYPE_PATH, ON(pretrained), .arg = "FILE",
      .help = "begin with the vectors of words in this file, of any format"},
     {0},
@@ -484,12 +486,14 @@ static const struct shoal_option training_options[] = {
     {0},
 };
 
+static const struct shoal_own_type metric_words = {.words = "p@1 f1 f1:"};
+
 static const struct shoal_option tuning_options[] = {
     {"autotune", .type = SHOAL_TYPE_OWN, ON(autotune), .arg = "TIME", .own = &option_span_type,
      .help = "search options that were not given for so long (60s, 5m, 2h), and keep the model that "
      "does best on what is held out; Ctrl-C ends the search with the best so far; 0: no search"},
     {"autotune-metric", .type = SHOAL_TYPE_TEXT, ON(autotune_metric), .arg = "NAME",
-     .help = "what is best: p@1, f1, or f1:LABEL of one label"},
+     .help = "what is best: p@1, f1, or f1:LABEL of one label", .own = &metric_words},
     {0},
 };
 

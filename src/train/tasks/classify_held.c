@@ -218,6 +218,14 @@ static shoal_status predict_lines(struct run *r, struct learned *l, struct predi
     return st;
 }
 
+/* For people: without the prefix that all labels of a file begin with. */
+static const char *bare_label(const char *label, const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    return strncmp(label, prefix, len) == 0 && label[len] ? label + len : label;
+}
+
 shoal_status classes_learned(struct run *r, struct learned *l)
 {
     enum { ANSWERS = 40000000 }; /* classes times lines, at most: about a second */
@@ -239,7 +247,7 @@ shoal_status classes_learned(struct run *r, struct learned *l)
     l->all = l->held ? held : r->rows->train;
     l->examples = l->all < most ? l->all : most;
     for (uint32_t k = 0; names && k < classes; k++)
-        names[k] = shoal_vocab_word(c->lines->labels, k);
+        names[k] = bare_label(shoal_vocab_word(c->lines->labels, k), c->lines->reading.prefix);
     if (names)
         st = predictions_new(&p, classes, l->examples);
     if (st == SHOAL_OK)

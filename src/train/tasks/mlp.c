@@ -176,6 +176,17 @@ static shoal_status mlp_open(struct run *r)
     return st == SHOAL_OK ? find_units(m, r->dense->net) : st;
 }
 
+/* R squared against the targets that were learned from, which are scaled to variance 1. */
+static void mlp_figures(const struct run *r, const struct sums *s, enum shoal_figure_of of,
+                        struct shoal_figures *out)
+{
+    const struct mlp *m = r->own;
+
+    net_task_figures(r, s, of, out);
+    if (m->out.n > 0)
+        figures_add(out, of, "r2", false, 1 - s->loss / (double)s->predictions);
+}
+
 /* ---- is it any good? ---- */
 
 enum { JUDGED_STEPS = 200 }; /* a run of fewer was not meant to learn much */
@@ -305,22 +316,69 @@ static shoal_status class_names(const shoal_samples *s, const char ***names, cha
     return SHOAL_OK;
 }
 
-static shoal_status mlp_learned(struct run *r, struct learned *l)
+/* Targets have the names of their columns; for free(), also of a failure. */
+static shoal_status target_names(const shoal_samples *s, const char ***names, char **numbers)
 {
-    const struct mlp *m = r->own;
-    struct predictions *p = NULL;
-    const char **names = NULL;
-    char *numbers = NULL;
-    shoal_status st = SHOAL_OK;
+    enum { DIGITS = 32 };
+    const struct shoal_columns *c = s->columns;
 
-    if (!m->data->label)
-        return SHOAL_OK;
-    st = class_names(m->data, &names, &numbers);
-    if (st == SHOAL_OK)
-        st = net_predictions(r, l, &p);
+    *names = mem_array(s->targets, sizeof **names);
+    *numbers = mem_array(s->targets, DIGITS);
+    if (!*names || !*numbers)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < s->targets; i++) {
+        bool named = c && c->label < c->n && i < c->n - c->label && *c->at[c->label + i].name;
+
+        snprintf(*numbers + i * DIGITS, DIGITS, "target %zu", i + 1);
+        (*names)[i] = named ? c->at[c->label + i].name : *numbers + i * DIGITS;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status mlp_classes(struct run *r, struct learned *l, const char *const *names)
+{
+    struct predictions *p = NULL;
+    shoal_status st = net_predictions(r, l, &p);
+
     if (st == SHOAL_OK)
         st = learned_classes(l, p, names);
     predictions_free(p);
+    return st;
+}
+
+/* In the units of the data: y [n][targets]. */
+static void unscale(const struct mlp *m, float *y, size_t n)
+{
+    for (size_t i = 0; i < n * m->out.n; i++)
+        y[i] = y[i] * m->units[i % m->out.n] + m->out.mean[i % m->out.n];
+}
+
+static shoal_status mlp_numbers(struct run *r, struct learned *l, const char *const *names)
+{
+    const struct mlp *m = r->own;
+    float *said = NULL, *truth = NULL;
+    shoal_status st = net_answers(r, l, &said, &truth);
+
+    if (st == SHOAL_OK) {
+        unscale(m, said, l->examples);
+        unscale(m, truth, l->examples);
+        st = learned_numbers(l, said, truth, l->examples, m->data->targets, names);
+    }
+    free(said);
+    free(truth);
+    return st;
+}
+
+static shoal_status mlp_learned(struct run *r, struct learned *l)
+{
+    const struct mlp *m = r->own;
+    const char **names = NULL;
+    char *numbers = NULL;
+    shoal_status st = m->data->label ? class_names(m->data, &names, &numbers)
+                                     : target_names(m->data, &names, &numbers);
+
+    if (st == SHOAL_OK)
+        st = m->data->label ? mlp_classes(r, l, names) : mlp_numbers(r, l, names);
     free(names);
     free(numbers);
     return st;
@@ -350,7 +408,8 @@ static void show_layers(char text[SHOAL_VALUE], const void *field)
 }
 
 static const struct shoal_own_type layers_type = {read_layers, show_layers,
-                                                  "widths such as 64 or 128,64, none, or auto"};
+                                                  "widths such as 64 or 128,64, none, or auto",
+                                                  "none auto"};
 
 static const struct shoal_choice activations[] = {
     [SHOAL_RELU] = {"relu", "0 below 0"},
@@ -489,7 +548,7 @@ const struct task task_mlp = {
     .plan = mlp_plan,
     .open = mlp_open,
     .close = mlp_close,
-    .figures = net_task_figures,
+    .figures = mlp_figures,
     .verdict = mlp_verdict,
     .learned = mlp_learned,
     .result = net_task_result,

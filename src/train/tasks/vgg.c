@@ -339,7 +339,8 @@ static void show_depth(char text[SHOAL_VALUE], const void *field)
     snprintf(text, SHOAL_VALUE, "%u", *(const unsigned *)field);
 }
 
-static const struct shoal_own_type depth_type = {read_depth, show_depth, "11, 13, 16 or 19"};
+static const struct shoal_own_type depth_type = {read_depth, show_depth, "11, 13, 16 or 19",
+                                                 "11 13 16 19"};
 
 static bool read_dtype(void *field, const char *text)
 {
@@ -356,7 +357,7 @@ static void show_dtype(char text[SHOAL_VALUE], const void *field)
     snprintf(text, SHOAL_VALUE, "%s", bf16 ? "bf16" : "f32");
 }
 
-static const struct shoal_own_type dtype_type = {read_dtype, show_dtype, "f32 or bf16"};
+static const struct shoal_own_type dtype_type = {read_dtype, show_dtype, "f32 or bf16", "f32 bf16"};
 
 static const struct shoal_option model_options[] = {
     {"depth", .type = SHOAL_TYPE_OWN, ON(depth), .decides = true, .arg = "N", .own = &depth_type,

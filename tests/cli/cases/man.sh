@@ -50,6 +50,15 @@ bash ask.bash shoal study nex
 bash ask.bash shoal study skipgram fol
 bash ask.bash shoal serve words = fol
 bash ask.bash shoal vocab --no-
+bash ask.bash shoal train cbow --sync =
+bash ask.bash shoal train cbow --sync = b
+bash ask.bash shoal study mlp --sync ''
+bash ask.bash shoal study mlp --target ''
+bash ask.bash shoal train vgg --depth ''
+bash ask.bash shoal train vgg --dtype ''
+bash ask.bash shoal train mlp --layers ''
+bash ask.bash shoal train classify --autotune-metric f
+bash ask.bash shoal train cbow --checkpoint-every e
 
 # What zsh would show: its own functions print instead.
 echo "zsh:"
@@ -71,6 +80,7 @@ ask() { local words=("$@") CURRENT=$#; _shoal }
 [[ $(ask shoal help train '') == *skipgram* ]] || print "no kinds of help"
 [[ $(ask shoal study '') == *skipgram*files* ]] || print "no models of study"
 [[ $(ask shoal serve words=fol) == files ]] || print "no files behind a name"
+[[ $(ask shoal train cbow --sync=) == $'bounded\\ average\\\nasync sync' ]] || print "no policies"
 [[ $(ask shoal vocab --no-) == *--no-unk* ]] || print "no negated flags"
 [[ $(ask shoal gen world --) == *--questions* ]] || print "no options"
 END
@@ -90,6 +100,8 @@ end
 ask 'shoal vo' vocab
 ask 'shoal vocab --tokens ' 'bigrams chars space words'
 ask 'shoal vocab --tokens=w' --tokens=words
+ask 'shoal train cbow --sync=' '--sync=async --sync=average: --sync=bounded: --sync=sync'
+ask 'shoal train cbow --sync ' 'async average: bounded: sync'
 ask 'shoal encode text.txt -o fol' folder/
 ask 'shoal vocab fol' folder/
 ask 'shoal gen ' 'blobs clicks news people pictures spiral world'

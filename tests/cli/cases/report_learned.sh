@@ -11,11 +11,19 @@ learn() {
     echo "$1:"
     grep -o '<h2 id="what-was-learned">[^<]*' "$1.html"
     sed -n '/id="what-was-learned"/,/<h2 id="[rsw][^h]/p' "$1.html" |
-        grep -oE '<h4>[^<]*|"name":"(roc|precision-recall|calibration)|aria-label="A map of words"|<dl class="figures">|src="data:image/png' | sort -u
+        grep -oE '<h4>[^<]*|"name":"(roc|precision-recall|calibration|predicted-[abc]|residuals-[abc])|aria-label="A map of words"|<dl class="figures">|src="data:image/png' | sort -u
 }
 
 learn mlp spiral.csv --epochs 2
+awk 'BEGIN { print "x,y,price"; for (i = 0; i < 300; i++) print i % 17 "," i % 23 "," 10 * (i % 17) - i % 23 }' >prices.csv
+learn mlp prices.csv --regression --epochs 2
+grep -oE '<dt>[^<]*|The quality \([^)]*\)' mlp.html
+awk 'BEGIN { print "a,b,up,down"; for (i = 0; i < 300; i++) print i % 17 "," i % 23 "," i % 17 "," (0 - i % 23) }' >both.csv
+learn mlp both.csv --regression --targets 2 --epochs 2
+grep -oE '<th scope="row" class="w">(up|down)<' mlp.html
 learn classify news.txt --epochs 1 --valid-share 20%
+echo "labels are shown without their prefix:"
+grep '"event":"learned"' classify.jsonl | grep -c __label__
 learn logreg clicks.tsv --epochs 1 --valid-share 20%
 shoal encode --as clicks --classes clicks.tsv -q -o many.shoal
 learn multinomial many.shoal --epochs 1 --valid-share 20%

@@ -57,3 +57,11 @@ forced env CLICOLOR_FORCE=1 shoal vocab nowhere.txt
 forced env CLICOLOR_FORCE=0 shoal vocab nowhere.txt
 forced env CLICOLOR_FORCE=1 NO_COLOR=1 shoal vocab nowhere.txt
 on_terminal env CLICOLOR=0 shoal vocab nowhere.txt
+
+# Of class a one of four is found, and nothing else is taken for it: a precision of 1, an F1 of 0.4.
+echo "the bar behind a class is its F1, which it stands beside:"
+awk 'BEGIN { print "x,y,class"; for (i = 0; i < 60; i++) { print 1 + i % 3 ",0,a"; print "0," 1 + i % 3 ",b" } }' >rows.csv
+printf 'x,y,class\n2,0,a\n0,1,a\n0,2,a\n0,3,a\n0,1,b\n0,2,b\n0,3,b\n0,2,b\n' >hard.csv
+shoal train multinomial rows.csv --label class -q -o classes.shoal
+script -qec 'shoal eval classes.shoal hard.csv' /dev/null </dev/null >screen.txt
+tr -d '\r' <screen.txt | sed 's/\x1b\[[0-9;]*[mK]//g' | grep -A 2 precision
