@@ -39,7 +39,11 @@ void route_api(struct request *q, unsigned roles)
             put_json(w, parts[i].paths);
     put_close(w, "}");
     put_key(w, "components");
-    put_json(w, api_components);
+    put_json(w, api_components_head);
+    put_api_examples(w, &q->server->registry, true);
+    put_raw(w, api_components_middle);
+    put_api_examples(w, &q->server->registry, false);
+    put_raw(w, api_components_tail);
     put_key(w, "security"); /* none, or a token */
     put_json(w, "[{},{\"token\":[]}]");
     put_close(w, "}\n");
