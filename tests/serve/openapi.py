@@ -184,6 +184,8 @@ def form(document):
     """What OpenAPI 3 asks of a document, of what this one has."""
     check("it is OpenAPI 3.0 with a title, a version and paths", document["openapi"].startswith("3.0.")
           and document["info"]["title"] and document["info"]["version"] and document["paths"])
+    check("it says where the server is and the licence, as linters want it", document["servers"] == [{"url": "/"}]
+          and document["info"]["license"]["name"] == "MIT", document["info"])
     schemas, missing = Schemas(document), []
     for ref in set(refs(document)):
         try:

@@ -32,7 +32,11 @@ void route_api(struct request *q, unsigned roles)
     member_text(w, "title", "shoal APIs");
     member_text(w, "description", "shoal serves models with TorchServe's REST interface");
     member_text(w, "version", shoal_version());
+    put_key(w, "license");
+    put_json(w, "{\"name\":\"MIT\",\"url\":\"https://opensource.org/license/mit\"}");
     put_close(w, "}");
+    put_key(w, "servers"); /* clients that are generated of the document ask where it came from */
+    put_json(w, "[{\"url\":\"/\"}]");
     member_open(w, "paths", '{');
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].role & roles)
