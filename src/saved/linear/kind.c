@@ -30,7 +30,7 @@ void logreg_describe_labels(const shoal_logreg *m, const struct shoal_reporter *
 void logreg_describe_examples(const shoal_logreg *m, const struct shoal_reporter *to)
 {
     if (m->examples.n > 0)
-        report_noted(to, "examples", "examples", VALUE_COUNT(m->examples.n),
+        report_noted(to, "example_rows", "examples", VALUE_COUNT(m->examples.n),
                      "training rows kept: whoever has this file can read them", NO_VALUE,
                      NO_VALUE);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WHOLE_MOST 9007199254740992.0 /* 2^53: beyond, readers of JSON lose digits */
+
 enum { MODELS_TOLD = 20, COLUMNS_TOLD = 100, NUMBER_TEXT = 64 };
 
 /* ---- a row as an object, by the names of its columns ---- */
@@ -27,7 +29,7 @@ static shoal_status put_value(struct writer *w, const struct shoal_columns *c, s
     if (column_is_missing(c, f)) {
         put_json(w, "null");
     } else if (c->at[k].kind == SHOAL_COLUMN_NUMBER && column_number(&c->at[k], f, &x) &&
-               isfinite(x)) {
+               fabs(x) <= WHOLE_MOST) {
         number_exact(number, sizeof number, x);
         put_json(w, number);
     } else {
@@ -86,6 +88,8 @@ void put_examples(struct writer *w, const shoal_logreg *m)
     const struct shoal_columns *c = shoal_logreg_reading(m).columns;
     const struct row_examples *e = logreg_examples(m);
 
+    if (e->n == 0)
+        return;
     member_open(w, "examples", '[');
     for (unsigned i = 0; i < e->n; i++) {
         put_open(w, '{');
