@@ -1,7 +1,7 @@
 /* Rows that are kept as text: drawn while rows are read, then a section of the encoded rows and of
  * a model.
  *
- *     examples     strings, each with its 0; SHOAL_CLICKS_EXAMPLES at most, of 64 KiB in all       */
+ *     examples     strings, each with its 0; SHOAL_CLICKS_EXAMPLES at most, of 64 KiB in all */
 #include "sparse/rows.h"
 
 #include <stdlib.h>

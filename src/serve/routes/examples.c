@@ -126,8 +126,7 @@ void put_api_examples(struct writer *w, struct registry *r, bool json)
     unsigned told = 0;
 
     while (registry_next(r, NULL, &lease)) {
-        const shoal_logreg *m =
-            lease.generation ? model_linear(lease.generation->saved) : NULL;
+        const shoal_logreg *m = lease.generation ? model_linear(lease.generation->saved) : NULL;
 
         if (!m || !lease.version->is_default || logreg_examples(m)->n == 0 || told == MODELS_TOLD)
             continue;
