@@ -2,7 +2,7 @@
 """The server's interface, of src/serve/api.txt and api.json, as C:
 
     api_paths_ROLE[]  the members of "paths" of an OpenAPI document, a string for each role
-    api_components[]  its "components"
+    api_components_*  its "components", between which examples of the models stand
     api_routes[]      the addresses, which describe.c walks for each request
 
     scripts/api.py api.txt api.json >api.inc
@@ -126,7 +126,10 @@ def main():
             if o["role"] == role:
                 paths.setdefault(o["path"], {})[o["method"]] = operation(o, parameters, components)
         c_string("api_paths_" + role, json.dumps(paths, separators=(",", ":"))[1:-1])
-    c_string("api_components", json.dumps(components, separators=(",", ":")))
+    # Where "examples" are "@", those of the models are put.
+    text = json.dumps(components, separators=(",", ":")).split(',"examples":"@"')
+    for name, part in zip(("head", "middle", "tail"), text, strict=True):
+        c_string("api_components_" + name, part)
     print("static const char *const api_routes[] = {")
     for path in dict.fromkeys(o["path"] for o in operations):
         print(f'    "{path}",')

@@ -137,10 +137,15 @@ def tensorboard(lines):
     found, plugins = scalars("tb")
     last = [x for x in lines if x["event"] == "done"][0]
     check("each tag of a run is there", {"train/loss", "train/accuracy", "valid/loss", "lr", "epoch", "rate", "memory"} <= set(found), list(found))
-    want = [(x["steps"], x["train"]["loss"]) for x in lines if "loss" in x.get("train", {})]
-    got = found["train/loss"]
+    want = {}
+    for line in lines:
+        if "loss" in line.get("train", {}):
+            want.setdefault(line["steps"], line["train"]["loss"])
+    want, got = list(want.items()), found["train/loss"]
     check("the training loss is that of the metrics, step by step", len(want) == len(got) > 1 and
           all(a == c and math.isclose(b, d, rel_tol=1e-6) for (a, b), (c, d) in zip(want, got)), (want[:3], got[:3]))
+    check("and each tag has one point a step", all(a[0] < b[0] for tag in found.values() for a, b in zip(tag, tag[1:])),
+          {name: [step for step, _ in tag] for name, tag in found.items()})
     check("the last validation loss too", math.isclose(found["valid/loss"][-1][1], last["valid"]["loss"], rel_tol=1e-6))
     start = settings(one(plugins["_hparams_/session_start_info"], 3))
     check("settings are those of the run", start.get("task") == "mlp" and start.get("epochs") == 3 and start.get("seed") == 7

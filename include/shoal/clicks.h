@@ -35,6 +35,8 @@ enum shoal_clicks_format {
 #define SHOAL_CLICKS_SHOWN 5                    /* of the bad lines that were skipped */
 #define SHOAL_CLICKS_SENTENCE 256
 
+#define SHOAL_CLICKS_EXAMPLES 100
+
 struct shoal_clicks_opts {
     enum shoal_clicks_format format;
     unsigned bits;         /* 1 .. 30: features are hashed into 2^bits slots */
@@ -51,6 +53,9 @@ struct shoal_clicks_opts {
     unsigned nlabels;
     bool plain;            /* libsvm: index i is slot i and not hashed; one that is not below 2^bits
                             * has no slot, and is left out */
+    unsigned examples;     /* keep the text of so many rows, drawn from all of them, at most
+                            * SHOAL_CLICKS_EXAMPLES: whoever has the rows or a model of them can
+                            * read it; 0: none */
     uint64_t skip_bad;     /* so many malformed lines are left out; one more fails */
     uint64_t memory;       /* bytes for rows on their way to the file; beyond, to disk */
     uint64_t memory_limit; /* refuse to need more; 0: what the machine has free */

@@ -10,6 +10,7 @@ SHOAL_STALE_BINS = 16
 SHOAL_CLICKS_CLASSES = 254
 SHOAL_CLICKS_SHOWN = 5
 SHOAL_CLICKS_SENTENCE = 256
+SHOAL_CLICKS_EXAMPLES = 100
 SHOAL_RELIABILITY_BINS = 10
 SHOAL_PICTURES_MOST = 50000
 SHOAL_MAP_LEAST = 4
@@ -657,6 +658,7 @@ class shoal_clicks_opts(Structure):
         ("labels", POINTER(c_char_p)),
         ("nlabels", c_uint),
         ("plain", c_bool),
+        ("examples", c_uint),
         ("skip_bad", c_uint64),
         ("memory", c_uint64),
         ("memory_limit", c_uint64),

@@ -102,6 +102,9 @@ shoal_status classifier_take(shoal_classifier **out, const struct classifier_par
  * that they have in `before`, a model of the same shape, unless that is NULL. */
 shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, unsigned outputs,
                         const float *weights, const float *bias, const shoal_logreg *before);
+/* Rows of the data that stay in the model, the first `most`; before anybody else has it. */
+shoal_status logreg_keep_examples(shoal_logreg *m, const struct row_examples *from, unsigned most);
+const struct row_examples *logreg_examples(const shoal_logreg *m);
 /* Whether a model is of rows like these, so that training may begin with it; `path` is for
  * sentences. */
 shoal_status logreg_fits(const shoal_logreg *m, const char *path, const shoal_clicks *data,

@@ -174,6 +174,10 @@ void route_api(struct request *q, unsigned roles);    /* OPTIONS / */
 const char *route_find(const struct request *q);
 void route_metrics(struct request *q);                /* /metrics */
 void route_stats(struct request *q);                  /* /stats, for the page */
+/* Rows that models keep (examples.c): a member "examples", unless none keeps any; of the form a list of
+ * one model's, of the OpenAPI document one for each model. */
+void put_examples(struct writer *w, const shoal_logreg *m);
+void put_api_examples(struct writer *w, struct registry *r, bool json);
 void route_form(struct request *q);                   /* /models/NAME/form, for the page */
 bool request_lease(struct request *q, const char *name, const char *version);
 

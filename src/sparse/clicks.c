@@ -195,6 +195,8 @@ static shoal_status load(shoal_clicks *c)
         st = load_meta(c);
     if (st == SHOAL_OK)
         st = load_sections(c);
+    if (st == SHOAL_OK)
+        st = row_examples_load(&c->examples, c->file);
     return st == SHOAL_OK ? check_all(c) : st;
 }
 
@@ -306,6 +308,8 @@ shoal_status clicks_adopt(shoal_clicks **out, const struct clicks_parts *parts,
         c->own_scale = *parts->scale;
         *parts->scale = NULL;
         c->view.scale = c->own_scale;
+        c->examples = *parts->examples;
+        *parts->examples = (struct row_examples){0};
         st = take_census(c, parts->census);
     }
     if (st != SHOAL_OK) {
@@ -334,6 +338,7 @@ void shoal_clicks_close(shoal_clicks *c)
     free(c->own_begin);
     free(c->own_scale);
     clicks_reading_fini(&c->reading);
+    row_examples_fini(&c->examples);
     free(c);
 }
 

@@ -164,6 +164,64 @@ bool click_csv_row(const struct click_format *w, struct click_batch *b, const ch
     return at > end || click_line_bad(b, "found more than %zu columns, want that many", n);
 }
 
+/* Whether a field may stand without quotes. */
+static bool is_plain(const struct dialect *d, struct span f)
+{
+    for (uint32_t i = 0; i < f.len; i++)
+        if (f.at[i] == d->delimiter || f.at[i] == '"' || f.at[i] == '\n' || f.at[i] == '\r')
+            return false;
+    return true;
+}
+
+static bool put_field(const struct dialect *d, struct span f, struct bytes *out)
+{
+    bool plain = is_plain(d, f);
+    shoal_status st = plain ? bytes_add(out, f.at, f.len) : bytes_add(out, "\"", 1);
+
+    if (plain || !d->quotes)
+        return plain && st == SHOAL_OK;
+    for (uint32_t i = 0; i < f.len && st == SHOAL_OK; i++)
+        st = bytes_add(out, f.at[i] == '"' ? "\"\"" : f.at + i, f.at[i] == '"' ? 2 : 1);
+    return st == SHOAL_OK && bytes_add(out, "\"", 1) == SHOAL_OK;
+}
+
+/* The fields of a record by the columns [columns->n], of length 0 where it has none. */
+static bool find_fields(const struct click_csv *csv, struct bytes *room, const char *at,
+                        const char *end, struct span *out)
+{
+    room->len = 0;
+    for (size_t i = 0; i < csv->match.n && at <= end; i++) {
+        struct span f;
+
+        at = field_next(&csv->match.dialect, room, at, end, &f);
+        if (!at)
+            return false;
+        if (csv->match.column[i] != MATCH_NONE)
+            out[csv->match.column[i]] = f;
+        at++;
+    }
+    return true;
+}
+
+bool click_csv_rewrite(const struct click_format *w, struct bytes *room, const char *at,
+                       const char *end, struct bytes *out)
+{
+    const struct shoal_columns *columns = w->csv->columns;
+    const struct dialect *d = &columns->dialect;
+    struct span *field = mem_array(columns->n, sizeof *field);
+    bool good = field && find_fields(w->csv, room, at, end, field);
+
+    for (size_t k = 0; k < columns->n && good; k++) {
+        enum shoal_column_kind kind = columns->at[k].kind;
+
+        good = k == 0 || bytes_add(out, &d->delimiter, 1) == SHOAL_OK;
+        if (kind != SHOAL_COLUMN_ID && kind != SHOAL_COLUMN_IGNORED && field[k].len > 0)
+            good = good && put_field(d, field[k], out);
+    }
+    free(field);
+    return good;
+}
+
 /* ---- rows that are fields already ---- */
 
 size_t click_fields_features(const struct shoal_columns *columns, unsigned bits,

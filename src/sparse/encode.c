@@ -88,6 +88,8 @@ struct reading {
     struct click_sizes sizes;
     float *scale;                        /* [features] by id, where values are scaled; or NULL */
     uint8_t class[SHOAL_CLICKS_CLASSES]; /* of a label, when all are known */
+    struct example_draw draw;
+    struct row_examples examples;
     struct container_writer *out; /* while ids are written */
     struct pulse pulse;
 };
@@ -185,7 +187,8 @@ static shoal_status take_batch(struct reading *e, struct reader *r)
         census_add_counts(&e->census, &r->batch);
     if (st == SHOAL_OK && census_samples_names(r->block.seq))
         st = census_accept_names(&e->census, &r->names);
-    return st;
+    return st == SHOAL_OK ? example_draw_add(&e->draw, click_text_format(e->text), &r->block, &r->batch)
+                          : st;
 }
 
 /* *more is false when another thread has failed. */
@@ -288,6 +291,8 @@ static shoal_status read_all(struct reading *e)
     if (st == SHOAL_OK)
         st = census_assign_ids(&e->census);
     e->errors.stats.features = e->census.features;
+    if (st == SHOAL_OK)
+        st = example_draw_result(&e->draw, &e->examples);
     return st == SHOAL_OK ? find_scales(e) : st;
 }
 
@@ -300,6 +305,8 @@ static void reading_end(struct reading *e, double began, double read,
     census_fini(&e->census);
     click_sizes_fini(&e->sizes);
     click_labels_fini(&e->errors.labels);
+    example_draw_fini(&e->draw);
+    row_examples_fini(&e->examples);
     free(e->scale);
     for (int i = 0; i < CLICK_COLUMNS; i++) {
         e->errors.stats.spilled += e->columns[i].spool.size;
@@ -336,6 +343,8 @@ static shoal_status reading_open(struct reading *e, const char *path, const stru
     e->all.tmp_dir = !path ? NULL : opts->tmp_dir ? opts->tmp_dir : e->folder;
     if (st == SHOAL_OK)
         st = census_init(&e->census, opts->bits);
+    if (st == SHOAL_OK)
+        st = example_draw_init(&e->draw, opts->examples);
     if (st == SHOAL_OK)
         st = click_text_open(&e->text, &e->inputs, opts, false, false);
     return st == SHOAL_OK ? click_sizes_init(&e->sizes, opts->bits, opts->scale && has_sizes(e))
@@ -577,6 +586,8 @@ static shoal_status write_file(struct reading *e)
         st = container_put(e->out, "counts", c->counts, c->features * sizeof *c->counts);
     if (st == SHOAL_OK)
         st = write_names(e);
+    if (st == SHOAL_OK)
+        st = row_examples_save(&e->examples, e->out);
     return st == SHOAL_OK ? write_meta(e) : st;
 }
 
@@ -628,7 +639,8 @@ static shoal_status read_clicks(shoal_clicks **out, const struct sources *from,
         st = pool_run(pool_threads(e.opts.threads), map_thread, &e);
     if (st == SHOAL_OK)
         st = clicks_adopt(out,
-                          &(struct clicks_parts){e.columns, &e.census, &e.errors.labels, &e.scale},
+                          &(struct clicks_parts){e.columns, &e.census, &e.errors.labels, &e.scale,
+                                                 &e.examples},
                           click_text_format(e.text), &e.errors.stats);
     reading_end(&e, began, read, stats);
     return st;

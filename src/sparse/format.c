@@ -63,6 +63,9 @@ shoal_status shoal_clicks_check(const struct shoal_clicks_opts *opts)
                           FORMATS - 1);
     if (opts->bits < 1 || opts->bits > 30)
         return shoal_fail(SHOAL_EINVAL, "clicks: bits is %u, want 1 to 30", opts->bits);
+    if (opts->examples > SHOAL_CLICKS_EXAMPLES)
+        return shoal_fail(SHOAL_EINVAL, "clicks: examples is %u, want at most %d", opts->examples,
+                          SHOAL_CLICKS_EXAMPLES);
     if (opts->threads > 1024)
         return shoal_fail(SHOAL_EINVAL, "clicks: threads is %u, want at most 1024", opts->threads);
     return SHOAL_OK;

@@ -317,6 +317,7 @@ static void making_end(struct making *m)
 shoal_status shoal_clicks_new(shoal_clicks **out, const struct shoal_rows *x, const uint32_t *label,
                               const float *weight, const struct shoal_clicks_opts *opts)
 {
+    struct row_examples none = {.n = 0}; /* there is no text */
     struct making m = {.x = x, .label = label, .weight = weight};
     shoal_status st = rows_check(x);
 
@@ -339,7 +340,7 @@ shoal_status shoal_clicks_new(shoal_clicks **out, const struct shoal_rows *x, co
     m.stats.positives = m.labels.count[1];
     m.stats.classes = m.labels.n;
     if (st == SHOAL_OK)
-        st = clicks_adopt(out, &(struct clicks_parts){m.columns, &m.census, &m.labels, &m.scale},
+        st = clicks_adopt(out, &(struct clicks_parts){m.columns, &m.census, &m.labels, &m.scale, &none},
                           &m.format, &m.stats);
     making_end(&m);
     return st;

@@ -368,6 +368,23 @@ void click_sizes_notice(const struct click_sizes *s, const struct click_census *
 float click_sizes_scale(const struct click_sizes *s, uint32_t slot);
 void click_sizes_fini(struct click_sizes *s);
 
+/* ---- examples.c: which rows are kept as text ---- */
+
+/* So many rows, each as likely as another (Vitter 1985, algorithm R), by the number of the row
+ * alone. Rows that are too long, or hold a NUL, are passed over. */
+struct example_draw {
+    unsigned want;
+    uint64_t seen;     /* rows that might have been kept */
+    struct bytes *row; /* [want] */
+};
+
+shoal_status example_draw_init(struct example_draw *d, unsigned want);
+/* Blocks in their order, one thread at a time. */
+shoal_status example_draw_add(struct example_draw *d, const struct click_format *w,
+                              const struct click_block *block, struct click_batch *b);
+shoal_status example_draw_result(const struct example_draw *d, struct row_examples *out);
+void example_draw_fini(struct example_draw *d);
+
 /* ---- clicks_spill.c: spill buffers ----------------------------------------- */
 
 /* Bytes in their order, in memory as long as there is any left, then on disk. */
@@ -411,6 +428,8 @@ struct shoal_clicks {
     size_t names_len;
     const uint32_t *begin; /* [features] into names; 0: unknown */
 
+    struct row_examples examples;
+
     struct container *file; /* where all of these lie; NULL: ours, as follows */
     struct spill_buffer own[CLICK_COLUMNS];
     struct click_census census;
@@ -425,6 +444,7 @@ struct clicks_parts {
     struct click_census *census;
     struct click_labels *labels;
     float **scale; /* [features] by id, or NULL */
+    struct row_examples *examples;
 };
 shoal_status clicks_adopt(shoal_clicks **out, const struct clicks_parts *parts,
                           const struct click_format *w, const struct shoal_clicks_stats *stats);
@@ -445,6 +465,10 @@ shoal_status click_csv_init(struct click_format *w, const struct shoal_clicks_op
 void click_csv_fini(struct click_format *w);
 const struct dialect *click_csv_dialect(const struct click_format *w);
 const struct shoal_columns *click_csv_columns(const struct click_format *w);
+/* The record at `at` again, its fields in the order of the columns; those that nothing is learned
+ * from are empty. False: it could not be written so. */
+bool click_csv_rewrite(const struct click_format *w, struct bytes *room, const char *at,
+                       const char *end, struct bytes *out);
 /* The line of names that every input begins with; of length 0: none does. */
 struct span click_csv_header(const struct click_format *w);
 

@@ -79,6 +79,32 @@ shoal_status clicks_reading_save(const struct shoal_clicks_opts *opts, struct co
 void clicks_reading_point(struct clicks_reading *r);
 void clicks_reading_fini(struct clicks_reading *r);
 
+/* ---- examples.c: rows kept as text, for forms and documents ------------------------------------ */
+
+#define EXAMPLES_BYTES (64u << 10) /* of all of them, with the 0 behind each */
+
+/* By default there are none: whoever has a model reads what is kept in it. */
+struct row_examples {
+    struct bytes text; /* each ended by a NUL, EXAMPLES_BYTES at most */
+    unsigned n;
+    uint32_t at[SHOAL_CLICKS_EXAMPLES]; /* where each begins */
+};
+
+static inline const char *row_example(const struct row_examples *e, unsigned i)
+{
+    return e->text.at + e->at[i];
+}
+
+/* Into one without any, which row_examples_fini ends also after a failure; the first `most`. */
+shoal_status row_examples_copy(struct row_examples *to, const struct row_examples *from,
+                               unsigned most);
+/* The section "examples", unless there are none. */
+shoal_status row_examples_save(const struct row_examples *e, struct container_writer *w);
+shoal_status row_examples_load(struct row_examples *e, const struct container *c);
+void row_examples_fini(struct row_examples *e);
+
+const struct row_examples *clicks_examples(const shoal_clicks *c);
+
 /* ---- stream.c: the same rows from text, block by block --------------------------------------- */
 
 /* Rows in the order of the input, by slots, not ids. Borrowed until the next call. */

@@ -55,16 +55,17 @@ static json_t *integer(uint64_t x)
 
 /* ---- settings ---- */
 
-/* "checkpoint-every" becomes "checkpoint_every". */
+/* "checkpoint-every" becomes "checkpoint_every". What the line says of the data stays: an option of
+ * the same name, --examples, becomes "option_examples". */
 static void set_option(json_t **to, const char *name, json_t *value)
 {
-    char key[64];
-    size_t i = 0;
+    char key[64] = "option_", *at = key + strlen(key);
+    size_t i = 0, most = sizeof key - strlen(key);
 
-    for (; name[i] && i + 1 < sizeof key; i++)
-        key[i] = name[i] == '-' ? '_' : name[i];
-    key[i] = '\0';
-    set(to, key, value);
+    for (; name[i] && i + 1 < most; i++)
+        at[i] = name[i] == '-' ? '_' : name[i];
+    at[i] = '\0';
+    set(to, strcmp(at, "examples") == 0 ? key : at, value);
 }
 
 /* Names of files need not be UTF-8. */

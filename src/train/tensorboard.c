@@ -18,8 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A curve has one point a step. Several reports may be of the same one, as where an epoch and an
+ * interval end together: then the first that has a tag says it. */
 struct events {
     struct journal *file;
+    uint64_t step;      /* of the last report, */
+    struct bytes names; /* and the tags that this step has, each ended by a NUL */
 };
 
 /* ---- records ---- */
@@ -153,23 +157,50 @@ static shoal_status end_event(const struct events *e, struct message *m)
     return st;
 }
 
+struct scalars {
+    struct events *events;
+    struct message summary;
+};
+
+static bool is_said(const struct bytes *names, const char *name)
+{
+    for (size_t at = 0; at < names->len; at += strlen(names->at + at) + 1)
+        if (strcmp(names->at + at, name) == 0)
+            return true;
+    return false;
+}
+
 static void add_scalar(void *ctx, const char *name, double value)
 {
-    struct message *summary = ctx, scalar = {0};
+    struct scalars *s = ctx;
+    struct bytes *names = &s->events->names;
+    struct message scalar = {0};
 
+    if (is_said(names, name))
+        return;
+    if (s->summary.st == SHOAL_OK)
+        s->summary.st = bytes_add(names, name, strlen(name) + 1);
     put_text(&scalar, 1, name);
     put_float(&scalar, 2, (float)value);
-    put_message(summary, 1, &scalar);
+    put_message(&s->summary, 1, &scalar);
 }
 
 shoal_status events_write(struct events *e, const struct shoal_report *r)
 {
-    struct message event = begin_event(r->steps > 0 ? r->steps : r->examples), summary = {0};
-    shoal_status st;
+    uint64_t step = r->steps > 0 ? r->steps : r->examples;
+    struct scalars s = {.events = e};
+    struct message event;
+    shoal_status st = SHOAL_OK;
 
-    report_each(r, add_scalar, &summary);
-    put_message(&event, 5, &summary);
-    st = end_event(e, &event);
+    if (step != e->step)
+        e->names.len = 0;
+    e->step = step;
+    report_each(r, add_scalar, &s);
+    if (s.summary.bytes.len > 0 || s.summary.st != SHOAL_OK) {
+        event = begin_event(step);
+        put_message(&event, 5, &s.summary);
+        st = end_event(e, &event);
+    }
     if (st == SHOAL_OK && r->event == SHOAL_EVENT_DONE)
         st = events_finish(e);
     return st;
@@ -287,7 +318,9 @@ shoal_status events_open(struct events **out, const struct train_opts *opts,
 
 void events_close(struct events *e)
 {
-    if (e)
-        journal_close(e->file);
+    if (!e)
+        return;
+    journal_close(e->file);
+    bytes_fini(&e->names);
     free(e);
 }

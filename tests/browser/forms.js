@@ -58,6 +58,7 @@ function train() {
   run("train", "mlp", "surface.csv", "--regression", "--label", "z", "--epochs", "5", "-o", "surface.shoal");
   fs.writeFileSync(path.join(out, "rows.svm"), Array.from({ length: 200 }, (_, i) => `${i % 2} 1:${i % 2} 2:${i % 7}`).join("\n") + "\n");
   run("train", "logreg", "rows.svm", "-o", "svm.shoal");
+  run("train", "logreg", "people.csv", "--examples", "4", "-o", "kept.shoal");
   run("train", "multinomial", "spiral.csv", "-o", "multi.shoal");
   idx();
   run("train", "mlp", "bars-images-idx3-ubyte", "--layers", "16", "--epochs", "5", "-o", "pad.shoal");
@@ -143,6 +144,23 @@ async function clicks(browser) {
   check("the label of a class is no count", /positive 1/.test(await raw.textContent("#facts")), await raw.textContent("#facts"));
   check("a model without columns has an example too", await until(async () => (await answers(raw, "#outputs")).length === 2, "an answer"));
   await raw.context().close();
+}
+
+async function kept(browser) {
+  const rows = fs.readFileSync(path.join(out, "people.csv"), "utf8").split("\n");
+  const tab = await open(browser, "#model=kept");
+  await tab.waitForSelector("#outputs li");
+  const seen = [];
+  for (let i = 0; i < 5; i++) {
+    if (i > 0) await tab.click("#example");
+    seen.push((await tab.locator("#fields .field > input:not([type=range]), #fields select").evaluateAll((all) => all.map((x) => x.value))).join("|"));
+  }
+  check("examples are the rows that the model keeps, one after the other", new Set(seen).size === 4 && seen[4] === seen[0]
+    && seen.every((row) => rows.some((line) => row.split("|").every((value) => line.includes(value)))), seen);
+  check("and are answered", await until(async () => (await answers(tab, "#outputs")).length === 2, "an answer"));
+  await tab.click("#pasted summary");
+  await tab.click("#example-rows");
+  await tab.context().close();
 }
 
 async function cards(browser) {
@@ -441,14 +459,14 @@ async function sizes() {
 (async () => {
   train();
   fs.writeFileSync(path.join(out, "tokens"), "inference a-token-of-inference\nmanagement a-token-of-management\n", { mode: 0o600 });
-  const servers = [await serve(...["words", "next", ...models.slice(2)].map((name) => `${name}=${name}.shoal`)),
+  const servers = [await serve(...["words", "next", ...models.slice(2), "kept"].map((name) => `${name}=${name}.shoal`)),
     await serve("people=people.shoal", "--token-file", "tokens")];
   url = servers[0].url;
   const browser = await chromium.launch({ executablePath: "/usr/bin/chromium",
     args: ["--no-sandbox", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"] });
   try {
     await sizes();
-    for (const part of [clicks, cards, bars, errors, addresses, regions, pictures, texts, calls, interfaces, everyKind]) await part(browser);
+    for (const part of [clicks, kept, cards, bars, errors, addresses, regions, pictures, texts, calls, interfaces, everyKind]) await part(browser);
     await tokens(browser, servers[1].url);
   } catch (error) {
     check("the tests come to their end", false, String(error));

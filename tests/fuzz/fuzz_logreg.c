@@ -43,6 +43,15 @@ static void ask_many(const shoal_logreg *m)
     require(isnan(all) || fabsf(all - 1) < 1e-3f);
 }
 
+static void look_at_examples(const shoal_logreg *m)
+{
+    const struct row_examples *e = logreg_examples(m);
+
+    require(e->n <= SHOAL_CLICKS_EXAMPLES && e->text.len <= EXAMPLES_BYTES);
+    for (unsigned i = 0; i < e->n; i++)
+        require(e->at[i] + strlen(row_example(e, i)) < e->text.len && *row_example(e, i));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     void *m = NULL;
@@ -53,9 +62,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_begin(size, 64 * MIB, 64);
     file = fuzz_container(data, size, &len);
     fuzz_begin(len, 4096 * MIB + 16 * MIB, 64); /* 2^30 slots, touched only where weights are */
-    if (container_open_copy(&c, &(struct shoal_memory){"fuzz", file, len}) == SHOAL_OK && logreg_read(&m, c) == SHOAL_OK)
+    if (container_open_copy(&c, &(struct shoal_memory){"fuzz", file, len}) == SHOAL_OK && logreg_read(&m, c) == SHOAL_OK) {
         (logreg_outputs(m) == 1 ? ask : ask_many)(m);
-    else
+        look_at_examples(m);
+    } else
         require(m == NULL && strncmp(shoal_error(), "fuzz", 4) == 0);
     logreg_close(m);
     fuzz_end();

@@ -116,6 +116,8 @@ def clicks():
               "--checkpoint", f"{optimizer}.d", "--checkpoint-every", "epoch", "--epochs", "1", "-q")
         put("checkpoint", optimizer, sections(newest(f"{optimizer}.d")))
     put("logreg", "trained", sections("logreg.shoal"))
+    shoal("train", "logreg", "clicks", "-o", "kept.shoal", "--bits", "10", "--epochs", "1", "--examples", "3", "-q")
+    put("logreg", "kept", sections("kept.shoal"))
     with open("many", "w", encoding="utf-8") as f:
         f.write("2 1:1 2:0.5\n0 3:1\n1 1:1 4:2\n0 2:1 3:1\n" * 4)
     shoal("encode", "--as", "clicks", "--classes", "many", "-o", "many.shoal", "--bits", "10", "-q")

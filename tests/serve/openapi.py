@@ -184,6 +184,8 @@ def form(document):
     """What OpenAPI 3 asks of a document, of what this one has."""
     check("it is OpenAPI 3.0 with a title, a version and paths", document["openapi"].startswith("3.0.")
           and document["info"]["title"] and document["info"]["version"] and document["paths"])
+    check("it says where the server is and the licence, as linters want it", document["servers"] == [{"url": "/"}]
+          and document["info"]["license"]["name"] == "MIT", document["info"])
     schemas, missing = Schemas(document), []
     for ref in set(refs(document)):
         try:
@@ -338,10 +340,15 @@ def kinds(work, document):
 
     shoal("gen", "clicks", "--rows", "2000", "-o", "clicks.svm")
     shoal("train", "logreg", "clicks.svm", "-o", "clicks.shoal", "--epochs", "1")
+    with open(os.path.join(work, "town.csv"), "w") as f:
+        f.write("who,age,code,town,yes\n")
+        f.writelines(f"WHO{i},{i % 50 + 20}.5,{(10 ** 18 + i % 7 * 10 ** 17) + 1},{'Ulm' if i % 3 else 'MARKED, TOWN'!r},{i % 2}\n".replace("'", '"') for i in range(200))
+    shoal("train", "logreg", "town.csv", "-o", "town.shoal", "--epochs", "1", "--examples", "5")
+    shoal("train", "logreg", "clicks.svm", "-o", "kept.shoal", "--epochs", "1", "--examples", "1")
     with open(os.path.join(work, "net.csv"), "w") as f:
         f.writelines(f"{'a' if i % 2 else 'b'},{i % 7},{i % 2}\n" for i in range(200))
     shoal("train", "mlp", "net.csv", "-o", "mlp.shoal", "--epochs", "1")
-    s = Server("clicks=clicks.shoal", "mlp=mlp.shoal", *ANY, cwd=work)
+    s = Server("clicks=clicks.shoal", "mlp=mlp.shoal", "town=town.shoal", "kept=kept.shoal", *ANY, cwd=work)
     c = Client(s.address["inference"], document)
     with open(os.path.join(work, "clicks.svm"), encoding="utf-8") as f:
         row = f.readline().strip()
@@ -351,9 +358,33 @@ def kinds(work, document):
         check(f"{model} answers {str(body)[:30]} as described", status in (200, 400) and not bad, (status, bad, value))
         status, bad, value = c.v2Model(model_name=model)
         check(f"the metadata of {model} are as described", status == 200 and not bad, (status, bad, value))
+    kept_rows(work, s, c)
     status, bad, value = c.stats()
     check("so are the figures of all", status == 200 and not bad, (bad, value))
     s.stop()
+
+
+def kept_rows(work, s, c):
+    """Models that keep rows of their data show them, the others none."""
+    content = s.ask("GET", "/openapi.json").json()["components"]["requestBodies"]["Prediction"]["content"]
+    with open(os.path.join(work, "clicks.svm"), encoding="utf-8") as f:
+        rows = set(f.read().splitlines())
+    for media in "application/json", "text/plain":
+        examples = content[media].get("examples", {})
+        check(f"the document has examples of {media} of the models that keep rows", sorted(examples) == ["kept", "town"], examples)
+        for model, example in examples.items():
+            value = example["value"]
+            status, bad, answer = c.predictions(model_name=model, body=value.encode() if media == "text/plain" else value, media=media)
+            check(f"{model} answers its own example", status == 200 and not bad, (value, status, bad, answer))
+        check("a row is as it stood in the data", examples["kept"]["value"] in rows, examples["kept"])
+    row = content["application/json"]["examples"]["town"]["value"]
+    check("of a table it has the columns that are used", set(row) == {"age", "code", "town"} and row["town"] in ("Ulm", "MARKED, TOWN"), row)
+    check("and a number that JSON's readers would round is text", row["code"] in {str(10 ** 18 + i * 10 ** 17 + 1) for i in range(7)}, row)
+    status, bad, form = c.form(model_name="town")
+    check("the form has all rows that are kept", status == 200 and not bad and len(form["examples"]) == 5
+          and all(set(x["row"]) == {"age", "code", "town"} and "WHO" not in x["text"] for x in form["examples"]), (bad, form))
+    status, bad, form = c.form(model_name="clicks")
+    check("and of a model that keeps none none", status == 200 and not bad and "examples" not in form, (bad, form))
 
 
 def one_address(work):

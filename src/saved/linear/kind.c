@@ -27,6 +27,14 @@ void logreg_describe_labels(const shoal_logreg *m, const struct shoal_reporter *
         report_noted(to, NULL, "labels", VALUE_COUNT(l->n), "%", VALUE_TEXT(text), NO_VALUE);
 }
 
+void logreg_describe_examples(const shoal_logreg *m, const struct shoal_reporter *to)
+{
+    if (m->examples.n > 0)
+        report_noted(to, "example_rows", "examples", VALUE_COUNT(m->examples.n),
+                     "training rows kept: whoever has this file can read them", NO_VALUE,
+                     NO_VALUE);
+}
+
 /* What a weight says in the units of the table: the log odds that 1 more of a number adds, or of a
  * logarithm twice as much. */
 static void in_units(const shoal_logreg *m, const struct shoal_weight *w, char text[64])
@@ -88,6 +96,7 @@ static shoal_status clicks_describe(const void *model, uint64_t bytes, uint64_t 
     report_value(to, NULL, "bias", VALUE_REAL((double)m->bias[0]));
     report_value(to, "format", "reads", VALUE_TEXT(shoal_clicks_format_name(m->reading.opts.format)));
     logreg_describe_labels(m, to);
+    logreg_describe_examples(m, to);
     report_model_columns(to, m->reading.columns);
     return describe_largest(m, top, to);
 }

@@ -151,6 +151,16 @@ shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, unsigned o
     return SHOAL_OK;
 }
 
+shoal_status logreg_keep_examples(shoal_logreg *m, const struct row_examples *from, unsigned most)
+{
+    return row_examples_copy(&m->examples, from, most);
+}
+
+const struct row_examples *logreg_examples(const shoal_logreg *m)
+{
+    return &m->examples;
+}
+
 void logreg_close(void *model)
 {
     shoal_logreg *m = model;
@@ -164,6 +174,7 @@ void logreg_close(void *model)
     free(m->name);
     bytes_fini(&m->names);
     logreg_unname(m);
+    row_examples_fini(&m->examples);
     clicks_reading_fini(&m->reading);
     free(m);
 }

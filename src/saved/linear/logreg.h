@@ -22,6 +22,7 @@ struct shoal_logreg {
         uint32_t place; /* of many: 1 + that in slot; 0: there is none */
     } *at; /* [2^bits] */
     struct clicks_reading reading; /* how its rows are read, and what its labels are */
+    struct row_examples examples; /* rows of the data, where they were asked for */
     char **classes;  /* [outputs] other names for them; NULL: none */
 };
 
@@ -49,6 +50,8 @@ static inline void logreg_add_feature(const shoal_logreg *m, uint32_t slot, doub
 void logreg_scores(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,
                    double *z);
 
+/* How many example rows are kept, unless there are none. */
+void logreg_describe_examples(const shoal_logreg *m, const struct shoal_reporter *to);
 /* What its labels are. */
 void logreg_describe_labels(const shoal_logreg *m, const struct shoal_reporter *to);
 /* Its classes have no names any more. */

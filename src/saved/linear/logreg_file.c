@@ -7,6 +7,7 @@
  *     weights  float [n][outputs]
  *     classes  the labels, by class, strings, each with its 0
  *     columns  of models that learned from a table (columns/file.c)
+ *     examples rows of the data as text, where they were asked for (sparse/examples.c)
  *     names    strings, each with its 0, the first empty
  *     name     uint32_t [n] offsets into names; 0: not known                       */
 #include "saved/kind.h"
@@ -36,6 +37,7 @@ static shoal_status put_all(const shoal_logreg *m, struct container_writer *w,
 {
     container_put(w, "meta", meta->at, meta->len);
     clicks_reading_save(&m->reading.opts, w);
+    row_examples_save(&m->examples, w);
     if (m->outputs > 1)
         container_put(w, "bias", m->bias, m->outputs * sizeof *m->bias);
     container_put(w, "slots", m->slot, m->n * sizeof *m->slot);
@@ -193,6 +195,8 @@ static shoal_status read_all(struct shoal_logreg *m, const struct container *c)
     m->name = name;
     if (st == SHOAL_OK)
         st = read_names(m, c);
+    if (st == SHOAL_OK)
+        st = row_examples_load(&m->examples, c);
     if (st == SHOAL_OK)
         st = check(m, c);
     return st == SHOAL_OK ? logreg_spread(m) : st;

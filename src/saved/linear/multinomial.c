@@ -22,6 +22,7 @@ static shoal_status many_describe(const void *model, uint64_t bytes, uint64_t to
                  VALUE_TEXT(slots), NO_VALUE);
     report_value(to, "format", "reads", VALUE_TEXT(shoal_clicks_format_name(m->reading.opts.format)));
     logreg_describe_labels(m, to);
+    logreg_describe_examples(m, to);
     report_model_columns(to, m->reading.columns);
     return SHOAL_OK;
 }

@@ -82,8 +82,23 @@ function exampleOf(column) {
   return column.values.length > 0 ? column.values[0].text : null;
 }
 
+/* The rows that the model keeps, one after the other; null: it keeps none. */
+let examplesTaken = 0;
+function keptExample() {
+  const kept = form.examples || [];
+  return kept.length > 0 ? kept[examplesTaken++ % kept.length] : null;
+}
+
+/* Into the fields: a row that is kept, or one made up. */
+function fillFields() {
+  const kept = keptExample(), row = kept && kept.row;
+  for (const f of fields) f.set(row && row[f.name] !== undefined ? row[f.name] : exampleOf(f.column));
+}
+
 /* One row of text that models of rows without columns understand. */
 function exampleText() {
+  const kept = keptExample();
+  if (kept) return kept.text;
   const hex = () => Math.floor(Math.random() * 2 ** 32).toString(16).padStart(8, "0");
   if (form.format === "criteo")
     return [...Array.from({ length: 13 }, () => Math.floor(Math.random() * 30)), ...Array.from({ length: 26 }, hex)].join("\t");
@@ -98,7 +113,7 @@ function takeExample() {
     askRows();
     return;
   }
-  for (const f of fields) f.set(exampleOf(f.column));
+  fillFields();
   askForm(true);
 }
 
@@ -321,7 +336,7 @@ function begin(params) {
     return;
   }
   if (Array.isArray(row) && row.length === fields.length) fields.forEach((f, i) => f.set(row[i]));
-  else for (const f of fields) f.set(exampleOf(f.column));
+  else fillFields();
   askForm(false);
 }
 
@@ -332,6 +347,7 @@ export const tables = {
       const said = await ask(`models/${encodeURIComponent(m.name)}/form?version=${encodeURIComponent(m.version)}`);
       if (!mine()) return;
       form = said;
+      examplesTaken = 0;
       build();
       begin(params);
       if (regions) await askRegions();

@@ -32,14 +32,22 @@ void route_api(struct request *q, unsigned roles)
     member_text(w, "title", "shoal APIs");
     member_text(w, "description", "shoal serves models with TorchServe's REST interface");
     member_text(w, "version", shoal_version());
+    put_key(w, "license");
+    put_json(w, "{\"name\":\"MIT\",\"url\":\"https://opensource.org/license/mit\"}");
     put_close(w, "}");
+    put_key(w, "servers"); /* clients that are generated of the document ask where it came from */
+    put_json(w, "[{\"url\":\"/\"}]");
     member_open(w, "paths", '{');
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].role & roles)
             put_json(w, parts[i].paths);
     put_close(w, "}");
     put_key(w, "components");
-    put_json(w, api_components);
+    put_json(w, api_components_head);
+    put_api_examples(w, &q->server->registry, true);
+    put_raw(w, api_components_middle);
+    put_api_examples(w, &q->server->registry, false);
+    put_raw(w, api_components_tail);
     put_key(w, "security"); /* none, or a token */
     put_json(w, "[{},{\"token\":[]}]");
     put_close(w, "}\n");

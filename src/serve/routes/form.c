@@ -66,6 +66,7 @@ static void put_linear(struct writer *w, const shoal_logreg *m)
     put_close(w, "]");
     if (reading.columns)
         put_columns(w, reading.columns);
+    put_examples(w, m);
 }
 
 static void put_net(struct writer *w, const shoal_net *t)

@@ -637,7 +637,11 @@ shoal_status sparse_result(struct run *r, bool last, shoal_model **out)
     if (st == SHOAL_OK)
         st = logreg_new(&model, s->data, (unsigned)n, all, all + features * n,
                         s->before);
+    if (st == SHOAL_OK)
+        st = logreg_keep_examples(model, clicks_examples(s->data), r->opts->rows.examples);
     free(all);
+    if (st != SHOAL_OK)
+        logreg_close(model);
     return st == SHOAL_OK ? model_take(out, r->task->kind, model) : st;
 }
 

@@ -87,7 +87,12 @@ extern const struct shoal_option sparse_training_options[], sparse_held_options[
      .help = "the same in proportion to their size"},                                              \
     {"beta", .type = SHOAL_TYPE_REAL, ON(beta), .decides = true, .arg = "X", .d = {0, 1e9},        \
      .help = "added to the root of summed squares (adagrad, ftrl): smooths the first steps"},      \
-    START_OPTION("begin with the weights of this model, of rows read the same way")
+    START_OPTION("begin with the weights of this model, of rows read the same way"),               \
+    {"examples", .type = SHOAL_TYPE_COUNT, ON(rows.examples), .arg = "N",                          \
+     .u = {0, SHOAL_CLICKS_EXAMPLES},                                                              \
+     .help = "keep so many training rows in the model, as examples for its page: whoever has the " \
+             "model, or is served by it, can read them",                                           \
+     .zero = "none"}
 
 #define SPARSE_GROUPS(model)                                                                       \
     {"Output", task_output_options, .at = 0}, {"Model", model, .at = 0},                          \
