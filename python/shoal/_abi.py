@@ -837,6 +837,7 @@ class shoal_own_type(Structure):
         ("read", CFUNCTYPE(c_bool, c_void_p, c_char_p)),
         ("show", CFUNCTYPE(None, c_char_p, c_void_p)),
         ("want", c_char_p),
+        ("words", c_char_p),
     ]
 
 

@@ -267,6 +267,19 @@ async function addresses(browser) {
   await tab.goForward();
   await tab.reload();
   check("an address shows the same again", await until(async () => (await tab.textContent("#near-title")) === "Nearest to king", "king"));
+
+  // A form that is answered once its model is shown no more.
+  const forms = [];
+  await tab.route("**/form?*", (route) => forms.push(route));
+  await tab.locator('[data-key="spiral/1.0"]').click();
+  await until(() => forms.length === 1, "the form of spiral");
+  await tab.locator('[data-key="words/1.0"]').click();
+  await tab.fill("#word", "queen");
+  await tab.keyboard.press("Enter");
+  await until(async () => (await tab.textContent("#near-title")) === "Nearest to queen", "queen");
+  await Promise.all([tab.waitForResponse(/\/form\?/), forms[0].continue()]);
+  await tab.waitForTimeout(500);
+  check("an answer that comes late leaves the address alone", /#model=words&version=1.0&word=queen/.test(tab.url()), tab.url());
   await tab.context().close();
 }
 

@@ -4,9 +4,9 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/* What page.js fills in: the model that is chosen, and how what was asked is kept in the
- * address. */
-export const page = { model: () => null, remember: () => {} };
+/* What page.js fills in: the model that is chosen, how what was asked is kept in the address, and
+ * how many models were shown so far: what another one still waited for counts no more. */
+export const page = { model: () => null, remember: () => {}, shown: 0 };
 
 /* ---- Elements ------------------------------------------------------------------ */
 
@@ -45,22 +45,23 @@ export function submit(id, fn) {
   });
 }
 
-/* `does` once nothing has happened for a while. */
+/* `does` once nothing has happened for a while, if the same model is still shown. */
 export function later(does, ms) {
   let pause = 0;
   return (...args) => {
+    const shown = page.shown;
     clearTimeout(pause);
-    pause = setTimeout(() => does(...args), ms);
+    pause = setTimeout(() => shown === page.shown && does(...args), ms);
   };
 }
 
-/* Of several answers that are on their way the last one counts: `const mine = turn()`, and
- * later `mine()`. */
+/* Of several answers that are on their way the last one counts, and none of a model that is shown
+ * no more: `const mine = turn()`, and later `mine()`. */
 export function turns() {
   let n = 0;
   return () => {
-    const mine = ++n;
-    return () => mine === n;
+    const mine = ++n, shown = page.shown;
+    return () => mine === n && shown === page.shown;
   };
 }
 

@@ -172,6 +172,7 @@ function fact(name, value) {
 
 function show(key, params) {
   chosen = key;
+  page.shown++;
   const m = current(), [panel, id] = panelOf(m);
   for (const one of ended) one.end();
   document.title = m.name + " · shoal";
