@@ -230,6 +230,7 @@ static shoal_status lstm_gradient(void *worker, const float *params, const struc
     if (b->n > 0) {
         st = forward(w, params, b->x, b->n);
         net_loss_rows(w->base.net, b, scale, false, w->y, sums);
+        net_backward(hooks);
         if (st == SHOAL_OK)
             st = top_back(w, params, b->n, grads);
     }

@@ -285,6 +285,7 @@ static shoal_status wide_gradient(struct mlp_worker *w, const float *params,
         return st;
     memcpy(d, w->a[m->layers], b->n * w->base.net->outputs * sizeof *d);
     net_loss_rows(w->base.net, b, scale, false, d, sums);
+    net_backward(hooks);
     for (size_t l = m->layers; l >= 1 && st == SHOAL_OK; l--) {
         st = wide_back(w, params, b->x, b->n, l, grads);
         if (st == SHOAL_OK)

@@ -51,7 +51,7 @@ struct net_batch {
     uint64_t key;          /* of whatever is random in this batch */
 };
 
-/* What happens meanwhile; either may be NULL. */
+/* What happens meanwhile; each may be NULL. */
 struct net_hooks {
     /* The gradients [from, to) are final, and the parameters there are read no more
      * in this call: they may change from now on. Each float is given once; from the
@@ -59,6 +59,8 @@ struct net_hooks {
     shoal_status (*ready)(void *ctx, size_t from, size_t to);
     /* x [n] becomes its sum over all who compute parts of this batch. */
     shoal_status (*sum)(void *ctx, double *x, size_t n);
+    /* The forward pass is over, the backward pass begins. */
+    void (*backward)(void *ctx);
     void *ctx;
 };
 
@@ -140,6 +142,13 @@ const struct tensor *net_find(const struct net *net, const char *name); /* or NU
 static inline shoal_status net_ready(const struct net_hooks *hooks, size_t from, size_t to)
 {
     return hooks && hooks->ready ? hooks->ready(hooks->ctx, from, to) : SHOAL_OK;
+}
+
+/* Tells whoever asked that the backward pass begins. */
+static inline void net_backward(const struct net_hooks *hooks)
+{
+    if (hooks && hooks->backward)
+        hooks->backward(hooks->ctx);
 }
 
 /* The arrays of a worker lie in one mapping: they are placed twice, first without a base, which

@@ -357,6 +357,7 @@ static shoal_status vgg_gradient(void *worker, const float *params, const struct
     if (st != SHOAL_OK)
         return st;
     net_loss_rows(w->net, b, scale, false, w->h[w->vgg->linears], sums);
+    net_backward(hooks);
     st = vgg_head_backward(w, params, b, grads, hooks);
     return st == SHOAL_OK ? vgg_units_backward(w, params, b, grads, hooks) : st;
 }

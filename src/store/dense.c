@@ -210,6 +210,16 @@ double dense_norm2(const struct dense *d)
     return d->norm2;
 }
 
+size_t dense_pieces(const struct dense *d)
+{
+    return d->shares && d->opts.policy == SHOAL_SYNC ? d->npieces : 0;
+}
+
+struct dense_trip dense_trip(const struct dense *d, size_t piece)
+{
+    return d->pieces[piece].trip;
+}
+
 /* ---- steps ---- */
 
 /* A piece may lie across ranges of several rules. */
@@ -263,8 +273,10 @@ shoal_status dense_ready(struct dense *d, size_t from, size_t to)
         size_t b = p->from + p->len < to ? p->from + p->len : to;
 
         p->unready -= b - a;
-        if (p->unready == 0)
+        if (p->unready == 0) {
+            p->trip.sent = clock_now();
             st = piece_push(d, p);
+        }
         i = p->from + d->piece_len - 1; /* so that the next is in the piece before */
         if (p->from <= from)
             break;

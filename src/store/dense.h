@@ -126,6 +126,15 @@ bool dense_shares(const struct dense *d);
 uint64_t dense_steps(const struct dense *d);         /* made by all, at the last meeting */
 void dense_set_steps(struct dense *d, uint64_t steps); /* before the first step */
 
+/* SHOAL_SYNC: by the clock, when the gradient of a piece went to its owner in the last step, and
+ * when its fresh parameters were here. */
+struct dense_trip {
+    double sent, fresh;
+};
+
+size_t dense_pieces(const struct dense *d); /* that travel; 0: none do */
+struct dense_trip dense_trip(const struct dense *d, size_t piece);
+
 /* Of this rank alone; ranks, servers, load_most and what comm counts are left 0; a gradient
  * of a piece counts as a row, its staleness is in gradients that the piece got since. *applied:
  * pieces that it stepped on. */

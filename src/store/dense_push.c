@@ -100,6 +100,13 @@ static void add_gradient(struct dense *d, struct piece *p, const float *g, uint3
     p->gradients += sums;
 }
 
+/* Its fresh parameters are here. */
+static void end_trip(struct dense *d, struct piece *p)
+{
+    d->waiting--;
+    p->trip.fresh = clock_now();
+}
+
 /* All workers', this rank's own piece included, which needs no message. */
 static shoal_status send_stepped(struct dense *d, struct piece *p)
 {
@@ -107,7 +114,7 @@ static shoal_status send_stepped(struct dense *d, struct piece *p)
     shoal_status st = SHOAL_OK;
 
     if (policy_works(&d->policy))
-        d->waiting--;
+        end_trip(d, p);
     if (d->policy.workers == 1 && policy_works(&d->policy))
         return SHOAL_OK;
     st = write_piece(d, p, &o);
@@ -219,7 +226,7 @@ shoal_status piece_handle(void *ctx, unsigned from, const void *data, size_t len
     memcpy(d->params + p->from, h->at, p->len * sizeof(float));
     p->version = h->version;
     p->out--;
-    d->waiting--;
+    end_trip(d, p);
     return SHOAL_OK;
 }
 

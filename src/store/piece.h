@@ -25,6 +25,7 @@ struct piece {
     unsigned owner;
     size_t home; /* where its sum and state begin, among those of its owner */
     /* on a worker */
+    struct dense_trip trip; /* sync: of this step */
     size_t unready;   /* floats of this step */
     unsigned out;     /* messages without an answer */
     uint32_t backlog; /* gradients that wait, summed, for an answer */

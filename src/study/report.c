@@ -309,6 +309,63 @@ static void draw_tracks(struct album *a, const shoal_run *run, const char *name,
     album_figure(a, l.name, &tracks_figure, &l);
 }
 
+/* ---- one step ---- */
+
+/* Of the time in which anything was on its way how much the backward pass took: at each moment any
+ * number of pieces may be. */
+static double hidden_of(const struct run_step *s, double *all)
+{
+    double first = INFINITY, last = 0;
+
+    for (size_t i = 0; i < s->ntrips; i++) {
+        first = fmin(first, s->sent[i]);
+        last = fmax(last, s->fresh[i]);
+    }
+    *all = last - first;
+    return fmax(0, fmin(last, s->computed) - first);
+}
+
+static void step_row(struct prose *t, const struct run_step *s, const char *name)
+{
+    double all, hidden = hidden_of(s, &all);
+
+    prose_wrap(t, "<tr><th scope=\"row\" class=\"w\">", name, "</th>");
+    prose_add(t, "<td>%s</td><td>%s</td><td>%s</td>", number_time(s->backward - s->began).text,
+              number_time(s->computed - s->backward).text, number_time(all).text);
+    prose_add(t, "<td>%s</td><td>%s</td></tr>\n", number_share(all > 0 ? hidden / all : 0).text,
+              number_time(s->ended - s->computed).text);
+}
+
+static void step_table(struct prose *t, const struct steps *l)
+{
+    prose_wrap(t, "<section class=\"panels\"><h3>", "What the backward pass hides", "</h3>\n");
+    page_wide(t, "What the backward pass hides");
+    prose_add(t, "<table><thead><tr><th scope=\"col\" class=\"w\">rank</th>"
+                 "<th scope=\"col\">forward</th><th scope=\"col\">backward</th>"
+                 "<th scope=\"col\">gradients on their way</th>"
+                 "<th scope=\"col\">of it behind the backward pass</th>"
+                 "<th scope=\"col\">waited at the end</th></tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < l->n; i++)
+        step_row(t, &l->at[i], l->names[i].text);
+    prose_add(t, "</tbody></table></div></section>\n");
+}
+
+/* The first ranks alone: they are alike. */
+static void draw_steps(struct album *a, const shoal_run *run, const char *name, size_t number)
+{
+    struct steps l = {.at = run->steps, .n = run->nsteps};
+    bool hosts = strcmp(run->steps[0].host, run->steps[run->nsteps - 1].host) != 0;
+    char title[48];
+
+    l.n = l.n < STEPS_SHOWN ? l.n : STEPS_SHOWN;
+    snprintf(title, sizeof title, "Step %u of epoch %u", run->steps[0].step, run->steps[0].epoch);
+    name_figure(l.name, l.title, "step", title, name, number);
+    for (size_t i = 0; i < l.n; i++)
+        l.names[i] = rank_name(run->steps[i].rank, run->steps[i].host, hosts);
+    album_figure(a, l.name, &steps_figure, &l);
+    step_table(a->page, &l);
+}
+
 static void waits_row(struct prose *t, const shoal_run *run, size_t i)
 {
     const struct run_rank *r = &run->ranks[i];
@@ -350,6 +407,8 @@ void report_ranks(struct album *a, const shoal_run *run, const char *name, size_
 {
     if (run->ntracks > 0)
         draw_tracks(a, run, name, number);
+    if (run->nsteps > 0)
+        draw_steps(a, run, name, number);
     if (run->nranks > 0)
         draw_shares(a, run, name, number);
     if (run->nranks > 1)

@@ -64,6 +64,9 @@ static void forget_tracks(shoal_run *run)
     for (size_t i = 0; i < run->ntracks; i++)
         free(run->tracks[i].ends);
     run->ntracks = 0;
+    for (size_t i = 0; i < run->nsteps; i++)
+        free(run->steps[i].ready);
+    run->nsteps = 0;
 }
 
 /* ---- settings ---- */
@@ -432,6 +435,46 @@ static shoal_status take_timeline(struct reader *r, const json_t *line)
     return fill_track(&track, line) ? SHOAL_OK : bad_line(r, "a timeline whose spans do not fit");
 }
 
+static bool fill_step(struct run_step *s, const json_t *line)
+{
+    bool right = array_of(line, "ready", s->nready, s->ready) &&
+                 array_of(line, "sent", s->ntrips, s->sent) &&
+                 array_of(line, "fresh", s->ntrips, s->fresh);
+
+    /* what lacks is NaN, which is in no order */
+    right = right && s->began >= 0 && s->backward >= s->began && s->computed >= s->backward &&
+            s->ended >= s->computed && s->ended < 1e12;
+    for (size_t i = 0; right && i < s->nready; i++)
+        right = s->ready[i] >= (i > 0 ? s->ready[i - 1] : s->backward) && s->ready[i] <= s->ended;
+    for (size_t i = 0; right && i < s->ntrips; i++)
+        right = s->sent[i] >= s->began && s->fresh[i] >= s->sent[i] && s->fresh[i] <= s->ended;
+    return right;
+}
+
+static shoal_status take_step(struct reader *r, const json_t *line)
+{
+    shoal_run *run = r->run;
+    size_t nready = json_array_size(json_object_get(line, "ready"));
+    size_t ntrips = json_array_size(json_object_get(line, "sent"));
+    struct run_step s = {.rank = count_of(line, "rank"), .epoch = count_of(line, "epoch"),
+                         .step = count_of(line, "step"), .nready = nready, .ntrips = ntrips,
+                         .began = real_of(line, "began"), .backward = real_of(line, "backward"),
+                         .computed = real_of(line, "computed"), .ended = real_of(line, "ended")};
+
+    if (ntrips == 0 || ntrips > RUN_SPANS || nready > RUN_SPANS)
+        return bad_line(r, "a step of no pieces, or too many");
+    if (run->nsteps == RUN_RANKS)
+        return SHOAL_OK;
+    s.ready = mem_array(nready + 2 * ntrips, sizeof *s.ready);
+    if (!s.ready)
+        return SHOAL_ENOMEM;
+    s.sent = s.ready + nready;
+    s.fresh = s.sent + ntrips;
+    snprintf(s.host, sizeof s.host, "%s", string_of(line, "host"));
+    run->steps[run->nsteps++] = s;
+    return fill_step(&s, line) ? SHOAL_OK : bad_line(r, "a step whose moments do not fit");
+}
+
 /* ---- what was learned ---- */
 
 static void forget_learned(shoal_run *run)
@@ -472,6 +515,8 @@ static shoal_status take_line(struct reader *r, json_t *line)
         take_profile(r->run, line);
     else if (strcmp(event, "timeline") == 0)
         return take_timeline(r, line);
+    else if (strcmp(event, "step") == 0)
+        return take_step(r, line);
     else if (strcmp(event, "learned") == 0)
         return take_learned(r, line);
     else if (strcmp(event, "stopped") == 0 || strcmp(event, "failed") == 0)

@@ -61,6 +61,17 @@ struct run_track {
     double *parts[SPAN_PARTS]; /* [n] */
 };
 
+/* One step of a rank whose gradients were summed with others': seconds since the first rank began
+ * it (train/profile/profile.h has the drawing). */
+struct run_step {
+    unsigned rank, epoch, step;
+    char host[64];
+    double began, backward, computed, ended;
+    size_t nready, ntrips;
+    double *ready;        /* [nready] rising */
+    double *sent, *fresh; /* [ntrips] */
+};
+
 /* The last lines of its log, a ring: line i is at[i % RUN_LOG]. */
 enum { RUN_LOG = 12, RUN_LOG_TEXT = 320 };
 
@@ -84,6 +95,8 @@ struct shoal_run {
     size_t nranks; /* with known times; 0: no profile */
     struct run_track tracks[RUN_RANKS];
     size_t ntracks; /* 0: no timeline */
+    struct run_step steps[RUN_RANKS];
+    size_t nsteps; /* 0: none is known */
     struct learned *learned; /* what it learned (train/learned.h); NULL: it does not say */
     double progress; /* 0 to 1, at the last report */
     double silent;   /* seconds since its file was written to; 0: nobody knows */

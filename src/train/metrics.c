@@ -261,6 +261,34 @@ static json_t *timeline(unsigned rank, const char *host, const struct mark *mark
                      communicating, "waiting", waiting);
 }
 
+/* One step of a rank, in seconds since the first began it. */
+static json_t *step_line(unsigned rank, const char *host, const struct step_trace *t)
+{
+    json_t *ready = json_array(), *sent = json_array(), *fresh = json_array();
+
+    for (uint32_t i = 0; i < t->layers; i++)
+        add_seconds(&ready, t->ready[i]);
+    for (uint32_t i = 0; i < t->trips; i++) {
+        add_seconds(&sent, t->trip[i].sent);
+        add_seconds(&fresh, t->trip[i].fresh);
+    }
+    return json_pack("{ss si so si sI si so so so so so so so}", "event", "step", "rank", (int)rank,
+                     "host", words(host), "epoch", (int)t->epoch + 1, "step",
+                     (json_int_t)t->step + 1, "pieces", (int)t->pieces, "began", real(t->began),
+                     "backward", real(t->backward), "computed", real(t->computed), "ended",
+                     real(t->ended), "ready", ready, "sent", sent, "fresh", fresh);
+}
+
+static shoal_status put_steps(struct journal *m, const struct profile *p)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < p->nsteps && i < p->result.nrows && st == SHOAL_OK; i++)
+        if (p->steps[i].trips > 0)
+            st = put(m, step_line((unsigned)i, p->result.rows[i].host, &p->steps[i]));
+    return st;
+}
+
 shoal_status metrics_profile(struct journal *m, const struct profile *p)
 {
     shoal_status st = put_profile(m, &p->result);
@@ -272,7 +300,7 @@ shoal_status metrics_profile(struct journal *m, const struct profile *p)
         if (n > 1)
             st = put(m, timeline(i, p->result.rows[i].host, marks, n));
     }
-    return st;
+    return st == SHOAL_OK ? put_steps(m, p) : st;
 }
 
 /* ---- what was learned ---- */

@@ -303,6 +303,67 @@ static void a_timeline_is_short_and_tells_of_all_the_time(void)
     profile_fini(&p);
 }
 
+/* What a rank did in one step, `late` seconds after ranks met, in three layers and two pieces. */
+static struct step_trace some_step(const struct profile *p, double late)
+{
+    double at = p->timeline.began + late;
+
+    return (struct step_trace){.layers = 3, .trips = 2, .pieces = 2, .step = 6,
+                               .began = at, .backward = at + 1, .computed = at + 4, .ended = at + 5,
+                               .ready = {at + 2, at + 3, at + 4},
+                               .trip = {{at + 2, at + 3}, {at + 4, at + 5}}};
+}
+
+static void a_step_is_told_in_seconds_since_the_first_rank_began_it(void)
+{
+    struct profile p;
+    struct profile_facts facts = {.threads = 1, .works = true, .unit = "steps", .units = 1};
+    struct step_trace mine;
+
+    CHECK_OK(profile_init(&p, ranks));
+    timeline_begin(&p, &facts);
+    mine = some_step(&p, 2 + 0.5 * (size - 1 - rank)); /* the last rank is the first */
+    facts.step = &mine;
+    CHECK_OK(profile_end(&p, &facts));
+    CHECK(p.nsteps == (size > 1 ? size : 0));
+    for (unsigned r = 0; r < p.nsteps; r++) {
+        const struct step_trace *t = &p.steps[r];
+        double late = 0.5 * (size - 1 - r);
+
+        CHECK(t->step == 6 && t->layers == 3 && t->trips == 2 && t->pieces == 2);
+        CHECK(close_to(t->began, late, 1e-6) && close_to(t->ended, late + 5, 1e-6));
+        CHECK(close_to(t->ready[1], late + 3, 1e-6) && close_to(t->trip[1].sent, late + 4, 1e-6));
+    }
+    profile_fini(&p);
+}
+
+/* A damaged rank; every rank says so. */
+static void a_step_whose_time_runs_back_is_refused(void)
+{
+    struct profile p;
+    struct profile_facts facts = {.threads = 1, .works = true, .unit = "steps", .units = 1};
+
+    for (unsigned what = 0; what < 4 && size > 1; what++) {
+        struct step_trace mine;
+
+        CHECK_OK(profile_init(&p, ranks));
+        timeline_begin(&p, &facts);
+        mine = some_step(&p, 1);
+        if (rank == size - 1 && what == 0)
+            mine.ready[1] = mine.ready[0] - 0.5;
+        if (rank == size - 1 && what == 1)
+            mine.trip[0].fresh = mine.trip[0].sent - 0.5;
+        if (rank == size - 1 && what == 2)
+            mine.trips = STEP_TRIPS + 1;
+        if (rank == size - 1 && what == 3)
+            mine.backward = NAN;
+        facts.step = &mine;
+        CHECK(profile_end(&p, &facts) == SHOAL_EFORMAT);
+        CHECK(strstr(shoal_error(), "that are no step") != NULL);
+        profile_fini(&p);
+    }
+}
+
 static void every_rank_is_timed_from_its_own_beginning(void)
 {
     struct train_opts o = small(SHOAL_SYNC);
@@ -361,6 +422,8 @@ int main(void)
     PASSES(the_profile_of_a_net_adds_up);
     PASSES(the_profile_of_a_click_model_adds_up);
     PASSES(a_timeline_is_short_and_tells_of_all_the_time);
+    PASSES(a_step_is_told_in_seconds_since_the_first_rank_began_it);
+    PASSES(a_step_whose_time_runs_back_is_refused);
     PASSES(every_rank_is_timed_from_its_own_beginning);
     PASSES(the_rank_that_is_late_is_the_one_waited_for);
     shoal_corpus_close(corpus);

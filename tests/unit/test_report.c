@@ -616,6 +616,54 @@ static void a_timeline_that_does_not_fit_is_refused(void **state)
            "do not fit");
 }
 
+/* ---- one step ---- */
+
+#define STEP(rank, moments, lists)                                                                 \
+    "{\"event\":\"step\",\"rank\":" rank ",\"host\":\"a\",\"epoch\":2,\"step\":9,\"pieces\":2,"       \
+    moments "," lists "}\n"
+#define MOMENTS "\"began\":0,\"backward\":1,\"computed\":4,\"ended\":5"
+#define LISTS "\"ready\":[2,4],\"sent\":[2,4],\"fresh\":[4,4.5]"
+
+static void a_step_shows_what_travels_behind_the_backward_pass(void **state)
+{
+    shoal_run *run = parse(WITH_TRACKS(STEP("0", MOMENTS, LISTS) STEP("1", MOMENTS, LISTS)));
+    char *page = page_of(run);
+
+    (void)state;
+    assert_int_equal(run->nsteps, 2);
+    assert_int_equal(run->steps[1].rank, 1);
+    near(run->steps[1].ready[1], 4);
+    near(run->steps[1].sent[1], 4);
+    near(run->steps[1].fresh[1], 4.5);
+    assert_non_null(strstr(page, "Step 9 of epoch 2</text>"));
+    assert_non_null(strstr(page, "rank 1: forward pass, 0.000 s to 1.000 s</title>"));
+    assert_non_null(strstr(page, "rank 1: backward pass, 2.000 s to 4.000 s</title>"));
+    assert_non_null(strstr(page, "rank 1: a piece of gradients on its way, 4.000 s to 4.500 s<"));
+    /* on their way from 2 to 4.5 s, of which 2 s of the backward pass hide 80 % */
+    assert_non_null(strstr(page, "<td>1.000 s</td><td>3.000 s</td><td>2.500 s</td>"
+                                 "<td>80 %</td><td>1.000 s</td>"));
+    free(page);
+    shoal_run_free(run);
+}
+
+static void a_step_that_does_not_fit_is_refused(void **state)
+{
+    static const char *const wrong[] = {
+        WITH_TRACKS(STEP("0", MOMENTS, "\"ready\":[4,2],\"sent\":[2],\"fresh\":[4]")),
+        WITH_TRACKS(STEP("0", MOMENTS, "\"ready\":[],\"sent\":[2],\"fresh\":[1]")),
+        WITH_TRACKS(STEP("0", MOMENTS, "\"ready\":[],\"sent\":[2],\"fresh\":[6]")),
+        WITH_TRACKS(STEP("0", MOMENTS, "\"ready\":[],\"sent\":[2],\"fresh\":[3,4]")),
+        WITH_TRACKS(STEP("0", "\"began\":0,\"backward\":1,\"computed\":4", LISTS)),
+        WITH_TRACKS(STEP("0", "\"began\":2,\"backward\":1,\"computed\":4,\"ended\":5", LISTS)),
+    };
+
+    (void)state;
+    refuse(WITH_TRACKS(STEP("0", MOMENTS, "\"ready\":[],\"sent\":[],\"fresh\":[]")),
+           "m.jsonl:5: found a step of no pieces");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        refuse(wrong[i], "whose moments do not fit");
+}
+
 /* ---- what was learned ---- */
 
 #define LEARNED(exhibits)                                                                          \
@@ -753,6 +801,8 @@ int main(void)
         cmocka_unit_test(metrics_without_timelines_are_drawn_without),
         cmocka_unit_test(a_run_that_went_on_has_the_timeline_of_its_last_part),
         cmocka_unit_test(a_timeline_that_does_not_fit_is_refused),
+        cmocka_unit_test(a_step_shows_what_travels_behind_the_backward_pass),
+        cmocka_unit_test(a_step_that_does_not_fit_is_refused),
         cmocka_unit_test(a_report_shows_what_was_learned),
         cmocka_unit_test(names_of_classes_and_words_cannot_become_markup),
         cmocka_unit_test(a_record_of_what_was_learned_that_does_not_fit_is_refused),

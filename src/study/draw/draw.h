@@ -1,12 +1,13 @@
 /* draw: charts as SVG and PNG, and the page around them.
  *
  * What this is: lines over axes (chart.c), several such charts in one figure (panels.c), stacked
- * bars (bars.c), what ranks did over time (tracks.c), words on a plane (scatter.c), what they share (axis.c, figure.c), and one
- * offline page (page.c). What they are drawn on is in canvas.h.
+ * bars (bars.c), what ranks did over time (tracks.c) and in one step (steps.c), words on a plane
+ * (scatter.c), what they share (axis.c, figure.c), and one offline page (page.c). What they are
+ * drawn on is in canvas.h.
  * Who owns what: text grows in a struct prose of the caller's; a chart owns its points.
  * Threads: one at a time for each object.
  *
- *     chart, panels, bars, tracks --figure_kind--> canvas --svg.c-----> NAME.svg, report.html
+ *     chart, panels, bars, tracks ... --figure_kind--> canvas --svg.c-----> NAME.svg, report.html
  *                                                         '--raster.c--> NAME.png */
 #ifndef SHOAL_STUDY_DRAW_H
 #define SHOAL_STUDY_DRAW_H
@@ -140,6 +141,19 @@ struct tracks {
 };
 
 extern const struct figure_kind tracks_figure; /* of a struct tracks */
+
+/* ---- steps.c: one step of each rank ------------------------------------------------------ */
+
+enum { STEPS_SHOWN = 8 };
+
+struct steps {
+    char name[32], title[96];
+    const struct run_step *at; /* [n] borrowed */
+    struct name names[STEPS_SHOWN];
+    size_t n; /* STEPS_SHOWN at most */
+};
+
+extern const struct figure_kind steps_figure; /* of a struct steps */
 
 /* ---- scatter.c: words on a plane -------------------------------------------------------- */
 

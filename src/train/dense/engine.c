@@ -447,6 +447,8 @@ static void net_facts(const struct run *r, struct profile_facts *f)
     f->steps = t->steps;
     if (r->comm)
         f->store = (struct store_times){.steps = t->wait + t->communicate, .waited = t->wait};
+    if (r->comm && r->opts->sync.policy == SHOAL_SYNC)
+        f->step = &r->dense->trace;
 }
 
 /* Naively every parameter is pulled and every gradient pushed at every step. */

@@ -78,6 +78,7 @@ struct dense_run {
     double norm0;          /* dense_norm2 at the last gathering */
     uint64_t norms;        /* steps measured since */
     struct net_times times, before; /* since the start; at the end of the last epoch */
+    struct step_trace step, trace;  /* with others: the one under way; the last whole one */
 };
 
 /* ---- engine.c ---- */

@@ -71,6 +71,56 @@ static void clock_step(struct run *r, double began, const struct net_times *befo
     t->steps++;
 }
 
+/* ---- one step, moment by moment ---- */
+
+static void trace_begin(struct run *r, double began)
+{
+    r->dense->step = (struct step_trace){
+        .epoch = r->at.epoch, .step = r->at.place, .began = began, .backward = began};
+}
+
+static void on_backward(void *ctx)
+{
+    struct run *r = ctx;
+
+    r->dense->step.backward = clock_now();
+}
+
+static void trace_ready(struct step_trace *t)
+{
+    if (t->layers < STEP_LAYERS)
+        t->ready[t->layers++] = clock_now();
+}
+
+/* Neighbours become one where there are too many. */
+static void trace_trips(struct step_trace *t, const struct dense *d)
+{
+    size_t n = dense_pieces(d), each = (n + STEP_TRIPS - 1) / STEP_TRIPS;
+
+    t->pieces = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        struct dense_trip one = dense_trip(d, i), *all = &t->trip[i / each];
+
+        if (i % each == 0)
+            *all = one;
+        all->sent = fmin(all->sent, one.sent);
+        all->fresh = fmax(all->fresh, one.fresh);
+        t->trips = (uint32_t)(i / each + 1);
+    }
+}
+
+/* The last batch of an epoch may be a short one: what a step is like, others say. */
+static void trace_end(struct run *r, size_t samples)
+{
+    struct dense_run *d = r->dense;
+
+    d->step.ended = clock_now();
+    if (samples < d->batch && d->trace.trips > 0)
+        return;
+    trace_trips(&d->step, d->dense);
+    d->trace = d->step;
+}
+
 /* ---- shards ---- */
 
 /* Samples of one, at most. */
@@ -140,7 +190,10 @@ static shoal_status on_ready(void *ctx, size_t from, size_t to)
 {
     struct run *r = ctx;
     struct comm_timer timer = comm_timer_begin(r->comm);
-    shoal_status st = dense_ready(r->dense->dense, from, to);
+    shoal_status st;
+
+    trace_ready(&r->dense->step);
+    st = dense_ready(r->dense->dense, from, to);
 
     clock_exchange(r, &timer);
     return st;
@@ -209,6 +262,7 @@ static shoal_status step_on_take(struct run *r, bool measure)
         if (st == SHOAL_OK)
             st = on_ready(r, 0, r->dense->net->size);
     }
+    r->dense->step.computed = clock_now();
     return st == SHOAL_OK ? finish(r, dense_finish) : st;
 }
 
@@ -228,6 +282,7 @@ shoal_status net_step(struct run *r)
     r->dense->take = take_of(r, r->at.place, &all);
     r->dense->scale = scale_of(r, all);
     tell_ahead(r);
+    trace_begin(r, began);
     if (r->comm)
         comm_charge(r->comm, (double)r->dense->take.n);
     r->dense->norms += measure;
@@ -236,6 +291,8 @@ shoal_status net_step(struct run *r)
     else
         st = step_on_take(r, measure);
     collect_sums(r);
+    if (st == SHOAL_OK && r->comm && dense_pieces(r->dense->dense) > 0)
+        trace_end(r, all);
     clock_step(r, began, &before);
     run_timeline_mark(r);
     r->at.place++;
@@ -346,7 +403,7 @@ shoal_status net_steps_init(struct run *r)
         return SHOAL_ENOMEM;
     for (size_t i = 0; i < r->dense->nshards && st == SHOAL_OK; i++)
         st = shard_init(r, &r->dense->shards[i], shard_most(r->dense), i == 0);
-    r->dense->hooks = (struct net_hooks){.ready = on_ready, .ctx = r};
+    r->dense->hooks = (struct net_hooks){.ready = on_ready, .backward = on_backward, .ctx = r};
     if (r->comm && r->opts->sync.policy == SHOAL_SYNC)
         r->dense->hooks.sum = on_sum;
     return st == SHOAL_OK ? workers_new(&r->dense->pool, r->dense->net->alone ? 1 : r->threads) : st;

@@ -92,8 +92,10 @@ void profile_fini(struct profile *p)
 {
     free(p->peers);
     free(p->tracks);
+    free(p->steps);
     p->peers = NULL;
     p->tracks = NULL;
+    p->steps = NULL;
 }
 
 /* ---- this rank ---- */
@@ -383,6 +385,8 @@ shoal_status profile_end(struct profile *p, const struct profile_facts *f)
         add_up(out, &accounts, 1);
     if (st == SHOAL_OK && p->comm)
         st = timeline_end(p, f);
+    if (st == SHOAL_OK && p->comm && f->step)
+        st = steps_gather(p, f->step);
     if (st == SHOAL_OK)
         profile_set_verdict(out);
     free(awaited);

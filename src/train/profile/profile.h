@@ -34,6 +34,27 @@ struct timeline {
     size_t n;
 };
 
+enum { STEP_LAYERS = 64, STEP_TRIPS = 128 };
+
+/* One step of a net whose gradients are summed over all ranks, moment by moment, by this rank's
+ * clock:
+ *
+ *     began    backward                     computed        ended
+ *     | forward | backward: ready[0], ready[1], ... | waits |
+ *                    sent[0] -----------> fresh[0]
+ *                              sent[1] -------------> fresh[1]
+ *
+ * ready: the gradients of one more layer are final, the last layer's first. sent, fresh: of each
+ * piece of the block; of more than STEP_TRIPS neighbours are one trip, from the first that went to
+ * the last that came. */
+struct step_trace {
+    uint32_t epoch, layers, trips, pieces; /* trips 0: nothing is known */
+    uint64_t step;                         /* of the epoch, from 0 */
+    double began, backward, computed, ended;
+    double ready[STEP_LAYERS];          /* [layers] */
+    struct dense_trip trip[STEP_TRIPS]; /* [trips] */
+};
+
 struct profile {
     struct comm *comm; /* NULL: alone */
     struct meter from;
@@ -41,6 +62,8 @@ struct profile {
     struct timeline timeline;      /* this rank's, */
     struct mark *tracks;           /* and at the end those of the first ranks, [track_ends[r]] */
     size_t track_ends[SHOAL_PROFILE_ROWS];
+    struct step_trace *steps; /* at the end: [nsteps] the same step of the first ranks, or none */
+    size_t nsteps;
     struct shoal_profile result;
 };
 
@@ -59,9 +82,10 @@ struct profile_facts {
     const char *unit;
     double units; /* by all ranks */
     struct store_times store;
+    const struct step_trace *step; /* NULL on all ranks: steps are not of that kind */
 };
 
-/* Collective. Sets p->result, the same on every rank, and the tracks. */
+/* Collective. Sets p->result, the same on every rank, the tracks and the steps. */
 shoal_status profile_end(struct profile *p, const struct profile_facts *facts);
 
 /* Where this rank's time went since profile_init: the parts of a row, but seconds. */
@@ -79,6 +103,11 @@ void timeline_mark(struct profile *p, const struct profile_facts *facts);
 shoal_status timeline_end(struct profile *p, const struct profile_facts *facts);
 /* The marks of a rank, of which there are *n; none of those that tell nothing. */
 const struct mark *timeline_of(const struct profile *p, unsigned rank, size_t *n);
+
+/* ---- step.c ---- */
+
+/* Collective: p->steps, with moments in seconds since the first rank began. */
+shoal_status steps_gather(struct profile *p, const struct step_trace *mine);
 
 /* ---- profile_sum.c ---- */
 
