@@ -3,6 +3,7 @@
 #include "comm/inner.h"
 
 #include <assert.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +12,15 @@
 #include <unistd.h>
 
 enum {
-    MOST_AT_ONCE = 64,  /* messages that one poll takes in */
-    POLLS_BUSY = 200,   /* empty polls before the core is offered to others */
-    POLLS_YIELD = 2000, /* and before we sleep */
-    POLLS_SHARED = 20,  /* the same where ranks share cores: others need them */
-    NAP_NS = 50 * 1000,
+    MOST_AT_ONCE = 64, /* messages that one poll takes in */
+    POLLS_SHARED = 20, /* empty ones before we sleep where ranks share cores */
 };
+
+#define BUSY_SECONDS 100e-6  /* of waiting before the core is offered to others */
+#define YIELD_SECONDS 500e-6 /* and before we sleep, */
+#define NAP_SHARE 0.125      /* for this share of what we have waited, */
+#define NAP_MOST 100e-6      /* but for no longer; */
+#define NAP_SHARED 50e-6     /* where ranks share cores for so long */
 
 #define BEAT_SECONDS 1.0
 
@@ -544,14 +548,24 @@ shoal_status comm_poll(struct comm *c, bool *any)
     return st;
 }
 
-/* The others may need this core to send what we wait for. */
-static void rest(const struct comm *c, unsigned empty)
+static void nap(double seconds)
 {
+    nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL);
+}
+
+/* For as long as nothing has come, `empty` polls and so many seconds. The others may need this core
+ * to send what we wait for: at once where ranks share cores, and else after a while, since we do
+ * not see who else does. Then we sleep, the longer the longer we have waited: it is late by a small
+ * part of that. */
+static void rest(const struct comm *c, unsigned empty, double seconds)
+{
+    bool shared = c->per_core > 1;
+
     if (c->others.kind && c->others.kind->rest)
         c->others.kind->rest(c->others.at, empty);
-    else if (empty > (c->per_core > 1 ? POLLS_SHARED : POLLS_YIELD))
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
-    else if (empty > (c->per_core > 1 ? 0 : POLLS_BUSY))
+    else if (shared ? empty > POLLS_SHARED : seconds > YIELD_SECONDS)
+        nap(shared ? NAP_SHARED : fmin(seconds * NAP_SHARE, NAP_MOST));
+    else if (shared ? empty > 0 : seconds > BUSY_SECONDS)
         sched_yield();
 }
 
@@ -572,7 +586,7 @@ static void note_found(struct comm *c, double *idle)
 
 shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *done), void *ctx)
 {
-    double began = clock_now(), idle = began;
+    double began = clock_now(), idle = began, came = began;
     unsigned empty = 0, polls = 0;
     bool done = false, any;
     shoal_status st;
@@ -582,11 +596,13 @@ shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *don
         st = comm_poll(c, &any);
         if (st != SHOAL_OK)
             break;
-        if (any)
+        if (any) {
+            came = c->polled;
             note_found(c, &idle);
+        }
         polls++;
         empty = any ? 0 : empty + 1;
-        rest(c, empty);
+        rest(c, empty, c->polled - came);
     }
     c->waits_since = -1;
     if (st == SHOAL_EPEER)

@@ -38,7 +38,6 @@ enum {
     AHEAD = 2, /* rows of a message between the prefetch of one and its turn */
     LINE = 4,  /* the same of rows to be pushed, */
     SOON = 16, /* and of the rounds in which rows were heard of */
-    OLD = 1,   /* steps after which a batch is sent as it is */
 };
 
 /* ---- numbers on the wire ---- */
@@ -518,14 +517,14 @@ shoal_status batches_send(struct store *s, unsigned tag)
     return st;
 }
 
-/* Those that were begun OLD steps ago. */
+/* Those that have waited for more rows for long enough. */
 static shoal_status old_batches_send(struct store *s)
 {
     shoal_status st = SHOAL_OK;
 
     for (unsigned r = 0; r < s->ranks; r++)
         for (size_t t = 0; t < s->n && st == SHOAL_OK; t++)
-            if (s->steps - s->peers[r].opened[t] >= OLD)
+            if (s->steps - s->peers[r].opened[t] > s->opts.fill)
                 st = batch_send(s, t, r, TAG_PUSH);
     return st;
 }
@@ -604,12 +603,18 @@ static bool may_push(const struct store *s, const struct shard *h, uint32_t row)
 /* Threads count while we look. */
 typedef uint64_t __attribute__((may_alias)) eight_counts;
 
-/* The first row from `row` on that was touched at least `due` times, a power of two; else `end`.
- * Most rows are not due, so counters are looked at eight at a time, a byte each: a count is at
- * least 2^k exactly if one of its bits from k up is set, and 0x100 - 2^k has just these. */
+/* The largest power of two that is not above `due`, in its place. */
+static unsigned highest_bit(unsigned due)
+{
+    return 1u << (31 - __builtin_clz(due));
+}
+
+/* The first row from `row` on that was touched at least `due` times; else `end`. Most rows are not
+ * due, so counters are looked at eight at a time, a byte each: a count is at least 2^k exactly if
+ * one of its bits from k up is set, and 0x100 - 2^k has just these. */
 static uint32_t next_due(const struct shard *h, uint32_t row, uint32_t end, unsigned due)
 {
-    uint64_t mask = (0x100 - due) * 0x0101010101010101u, eight;
+    uint64_t mask = (0x100 - highest_bit(due)) * 0x0101010101010101u, eight;
 
     for (; row < end; row++) {
         while (row % 8 == 0 && row + 8 <= end) {

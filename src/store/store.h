@@ -88,10 +88,11 @@ struct store_opts {
     unsigned staleness; /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
     enum shoal_wire wire;
     unsigned servers;             /* the last so many ranks own all rows; 0: all ranks do */
-    unsigned due;                 /* touches after which a row travels: 1, 2, 4, ... 128 */
+    unsigned due;                 /* touches after which a row travels: 1 to 255 */
     unsigned sweep[STORE_TABLES]; /* rounds in which every touched row travels at least once */
     unsigned fresh[STORE_TABLES]; /* store_expect asks for rows of which nothing was heard for so
                                      many rounds; 0: for none */
+    unsigned fill;  /* steps, beside the first, that a message waits for more rows */
     float share;    /* of what the changes of two ranks have in common, left out of each when they
                      * are folded; 0: STORE_SHARE */
     unsigned apart; /* SHOAL_SYNC: so many rounds no row travels, then all meet, and all that

@@ -138,6 +138,10 @@ static void sums_are_exact(void)
     struct store_opts o = opts_of(SHOAL_ASYNC, 0);
 
     try_sums(&o, "async: every delta is applied exactly once");
+    o.fill = 6;
+    o.due = 5;
+    try_sums(&o, "async with messages that are filled: every delta is applied exactly once");
+    o = opts_of(SHOAL_ASYNC, 0);
     o.wire = SHOAL_WIRE_BF16;
     try_sums(&o, "async over bf16: small whole numbers lose nothing");
     o.wire = SHOAL_WIRE_INT8;
@@ -870,6 +874,34 @@ static void no_row_waits_forever(void)
     end_case(c, "no row waits forever, however many are due before it");
 }
 
+/* A row that came last leaves with the first: none waits longer than messages may. */
+static void messages_are_filled(void)
+{
+    struct store_opts o = {.policy = SHOAL_ASYNC, .due = 1, .sweep = {1000, 1000, 1000, 1000},
+                           .fill = 4};
+    unsigned to = (rank + 1) % size;
+    uint64_t merged, n = 0;
+    uint32_t row = 0;
+    struct table t;
+    struct store *s;
+
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    for (unsigned step = 0; step < 6 && size > 1; step++) {
+        while (deal_owner(store_deal(s, 0), row) != to)
+            row++;
+        t.at[row * t.stride] += 1;
+        store_touches(s, 0)[row++] = 1;
+        CHECK_OK(store_step(s));
+        CHECK(store_stats(s, &merged).rows_pushed == ++n);
+        CHECK((s->peers[to].sent == 1) == (step == 5));
+    }
+    CHECK_OK(store_gather(s));
+    store_close(s);
+    table_fini(&t);
+    end_case(c, "messages wait for more rows, and no longer than they may");
+}
+
 /* The sweep takes eight rounds. */
 static void half_a_sweep_is_enough(void)
 {
@@ -989,6 +1021,7 @@ int main(void)
     shards_are_even();
     own_rows_stay();
     no_row_waits_forever();
+    messages_are_filled();
     half_a_sweep_is_enough();
     what_is_asked_for_is_fresh();
     what_is_awaited_is_here();

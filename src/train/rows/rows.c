@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 enum {
-    DUE_MOST = 128, /* touches, of at most 255 that are counted */
-    FAR = 4,        /* so many more touches rows take between hosts, where it costs more */
+    FAR = 4,       /* so many more touches rows take between hosts, where it costs more, */
+    FAR_MOST = 128 /* to so many */
 };
 
 /* ---- what it will take ---- */
@@ -52,6 +52,7 @@ static struct store_opts store_opts_of(const struct train_opts *o, const struct 
         .lanes = o->deterministic,
         .blocks = needed != NULL,
         .due = c->due,
+        .fill = c->fill,
         .share = c->share,
         .whole = c->whole,
     };
@@ -199,8 +200,8 @@ static shoal_status open_store(struct run *r, const float *const *traffic)
     so.hot = rows_workers(r->opts) > 1 && !r->opts->deterministic && !w->whole ? w->grain.hot : 0;
     w->least = cadence.least;
     w->busy = so.oversubscribed = here * r->threads > pool_threads(0);
-    if (here < comm_size(r->comm))
-        so.due = so.due * FAR < DUE_MOST ? so.due * FAR : DUE_MOST;
+    if (here < comm_size(r->comm) && so.due < FAR_MOST)
+        so.due = so.due * FAR < FAR_MOST ? so.due * FAR : FAR_MOST;
     st = store_open(&w->store, r->comm, w->tables, w->ntables, traffic, r->kernel, &so);
     if (st == SHOAL_OK)
         st = comm_max(r->comm, &most, 1);

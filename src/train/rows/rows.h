@@ -41,9 +41,10 @@ struct grain {
 /* How often rows travel between ranks: after so many touches, and all that were touched at
  * all in so many rounds; or all of them at the end of each round. Rows of which nothing was heard
  * for `fresh` rounds are asked for before they are needed. What has moved by less than `least`
- * times the learning rate, the unit of all movement, stays. */
+ * times the learning rate, the unit of all movement, stays. A message waits a step for more
+ * rows, and `fill` steps more. */
 struct cadence {
-    unsigned due, sweep[ROWS_TABLES], fresh[ROWS_TABLES];
+    unsigned due, sweep[ROWS_TABLES], fresh[ROWS_TABLES], fill;
     float least;
     float share; /* see store_opts */
     bool whole;

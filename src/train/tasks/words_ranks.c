@@ -10,30 +10,43 @@
 /* How often rows travel between ranks (docs/consistency.md). Words' own rows, of which a replica
  * touches many seldom, are asked for before they are needed, and what was done to them follows
  * soon: they are never older than some rounds. Output rows meet mostly as noise, which moves them
- * little: they may be behind eight times as long. The more replicas there are, the sooner one is
- * behind. Whatever has moved by less than LEAST learning rates, some windows' worth, stays. */
+ * little: they may be behind longer. The more replicas there are, the sooner one is behind; few
+ * have time, and fill their messages. Whatever has moved by less than LEAST learning rates, some
+ * windows' worth, stays. */
 enum {
-    DUE = 128,     /* touches, with two ranks; */
-    DUE_FEW = 64,  /* with more, */
-    DUE_MANY = 32, /* and with MANY */
-    MANY = 16,
-    FRESH = 256,  /* chunks over the square of the ranks: how old a row may be that is read; */
-    LATER = 8,    /* so many times as many in which all output rows travel */
-    LEAST = 4,    /* learning rates */
+    FEW = 4,        /* ranks, */
+    MANY = 16,      /* and many */
+    DUE_TWO = 255,  /* touches after which a row travels, with two ranks, */
+    DUE_FEW = 128,  /* with few, */
+    DUE_SOME = 64,  /* more, */
+    DUE_MANY = 32,  /* and many */
+    FRESH_FEW = 64, /* rounds: how old a row may be that is read, with few ranks; */
+    FRESH = 256,    /* with more, over the square of the ranks */
+    LATER = 8,      /* so many times as many in which all output rows travel, */
+    LATER_FEW = 4,  /* with three or four ranks */
+    FILL_FEW = 6,   /* steps that messages wait beside the first, with few ranks */
+    LEAST = 4,      /* learning rates */
 };
+
+static bool few(const struct train_opts *o)
+{
+    return opts_sharing(o) <= FEW;
+}
 
 static unsigned due_of(const struct train_opts *o)
 {
     unsigned sharing = opts_sharing(o);
 
-    return sharing <= 2 ? DUE : sharing < MANY ? DUE_FEW : DUE_MANY;
+    if (few(o))
+        return sharing <= 2 ? DUE_TWO : DUE_FEW;
+    return sharing < MANY ? DUE_SOME : DUE_MANY;
 }
 
 /* In a round each thread has trained a chunk. */
 static unsigned fresh_of(const struct train_opts *o)
 {
-    unsigned sharing = opts_sharing(o);
-    unsigned rounds = FRESH / sharing / sharing / ranks_threads(o->ranks, o->threads);
+    unsigned sharing = opts_sharing(o), threads = ranks_threads(o->ranks, o->threads);
+    unsigned rounds = (few(o) ? FRESH_FEW : FRESH / sharing / sharing) / threads;
 
     return rounds > 1 ? rounds : 1;
 }
@@ -72,12 +85,14 @@ struct cadence words_cadence(const struct train_opts *o)
                         .share = share_of(o)};
 
     c.sweep[IN] = fresh_of(o);
-    c.sweep[OUT] = LATER * fresh_of(o);
+    c.sweep[OUT] = (few(o) && opts_sharing(o) > 2 ? LATER_FEW : LATER) * fresh_of(o);
     if (o->loss == SHOAL_SOFTMAX) { /* every batch moves every row */
         c.sweep[IN] = c.sweep[OUT] = c.sweep[BIAS] = 2;
         return c;
     }
     c.least = LEAST;
+    if (o->sync.policy == SHOAL_ASYNC && few(o))
+        c.fill = FILL_FEW;
     if (o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED)
         c.fresh[IN] = c.sweep[IN];
     if (o->sync.policy == SHOAL_BOUNDED && o->sync.staleness < c.fresh[IN])
