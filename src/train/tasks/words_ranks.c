@@ -14,13 +14,13 @@
  * have time, and fill their messages. Whatever has moved by less than LEAST learning rates, some
  * windows' worth, stays. */
 enum {
-    FEW = 4,        /* ranks, */
-    MANY = 16,      /* and many */
-    DUE_TWO = 255,  /* touches after which a row travels, with two ranks, */
-    DUE_FEW = 128,  /* with few, */
-    DUE_SOME = 64,  /* more, */
-    DUE_MANY = 32,  /* and many */
-    FRESH_FEW = 64, /* rounds: how old a row may be that is read, with few ranks; */
+    FEW = 4,        /* ranks of one thread each; */
+    MANY = 16,      /* ranks of any */
+    DUE_TWO = 255,  /* touches after which a row travels, with two ranks of one thread, */
+    DUE_FEW = 128,  /* with few, and two of more threads, */
+    DUE_SOME = 64,  /* with more, */
+    DUE_MANY = 32,  /* and with many */
+    FRESH_FEW = 64, /* chunks: how old a row may be that is read, with few ranks; */
     FRESH = 256,    /* with more, over the square of the ranks */
     LATER = 8,      /* so many times as many in which all output rows travel, */
     LATER_FEW = 4,  /* with three or four ranks */
@@ -28,18 +28,23 @@ enum {
     LEAST = 4,      /* learning rates */
 };
 
+/* Threads of a rank make its rows old, too: with two of them the same rule loses up to two points.
+ * Other losses and n-grams were not measured with it. */
 static bool few(const struct train_opts *o)
 {
-    return opts_sharing(o) <= FEW;
+    return opts_sharing(o) <= FEW && ranks_threads(o->ranks, o->threads) == 1 &&
+           o->loss == SHOAL_NS && o->maxn == 0;
 }
 
 static unsigned due_of(const struct train_opts *o)
 {
     unsigned sharing = opts_sharing(o);
 
-    if (few(o))
-        return sharing <= 2 ? DUE_TWO : DUE_FEW;
-    return sharing < MANY ? DUE_SOME : DUE_MANY;
+    if (sharing >= MANY)
+        return DUE_MANY;
+    if (sharing <= 2)
+        return few(o) ? DUE_TWO : DUE_FEW;
+    return few(o) ? DUE_FEW : DUE_SOME;
 }
 
 /* In a round each thread has trained a chunk. */
@@ -49,6 +54,12 @@ static unsigned fresh_of(const struct train_opts *o)
     unsigned rounds = (few(o) ? FRESH_FEW : FRESH / sharing / sharing) / threads;
 
     return rounds > 1 ? rounds : 1;
+}
+
+/* The rounds in which all output rows travel. */
+static unsigned later_of(const struct train_opts *o)
+{
+    return (few(o) && opts_sharing(o) > 2 ? LATER_FEW : LATER) * fresh_of(o);
 }
 
 /* The s of folding (store/view.c). The less is left out of what ranks agree in, the faster they
@@ -85,7 +96,7 @@ struct cadence words_cadence(const struct train_opts *o)
                         .share = share_of(o)};
 
     c.sweep[IN] = fresh_of(o);
-    c.sweep[OUT] = (few(o) && opts_sharing(o) > 2 ? LATER_FEW : LATER) * fresh_of(o);
+    c.sweep[OUT] = later_of(o);
     if (o->loss == SHOAL_SOFTMAX) { /* every batch moves every row */
         c.sweep[IN] = c.sweep[OUT] = c.sweep[BIAS] = 2;
         return c;
