@@ -507,6 +507,36 @@ static void a_model_with_batches_counts_them(void **state)
     assert_true(batches > 0.8 * (double)stats.examples / 64 && batches <= (double)stats.examples / 64);
 }
 
+/* ---- a step, moment by moment ---- */
+
+/* Moments of a small net lie closer together than a microsecond: rounded one by one they would
+ * change places, and whoever reads them refuses them. */
+static void moments_of_a_short_step_stay_in_order(void **state)
+{
+    const char *path = scratch_path("step.jsonl");
+    struct step_trace trace = {.layers = 2, .trips = 2, .pieces = 2, .began = 1.2e-7,
+                               .backward = 5.4e-7, .computed = 1.5951e-6, .ended = 1.5957e-6,
+                               .ready = {5.41e-7, 1.5953e-6},
+                               .trip = {{.sent = 6.4e-7, .fresh = 1.5955e-6},
+                                        {.sent = 1.5951e-6, .fresh = 1.5956e-6}}};
+    struct profile p = {.steps = &trace, .nsteps = 1,
+                        .result = {.ranks = 1, .rows = {busy_rank(0)}, .nrows = 1, .unit = "1,000 steps"}};
+    struct journal *j;
+    shoal_run *run;
+    const char *start = "{\"event\":\"settings\",\"settings\":{}}\n"
+                        "{\"event\":\"epoch\",\"epoch\":1,\"epochs\":1,\"progress\":1.0,\"unit\":\"steps\","
+                        "\"examples\":9,\"seconds\":1.0,\"train\":{\"loss\":1.0}}\n";
+
+    (void)state;
+    assert_int_equal(journal_open(&j, path, false), SHOAL_OK);
+    assert_int_equal(journal_add(j, start, strlen(start)), SHOAL_OK);
+    assert_int_equal(metrics_profile(j, &p), SHOAL_OK);
+    journal_close(j);
+    if (shoal_run_read(&run, path) != SHOAL_OK)
+        fail_msg("%s", shoal_error());
+    shoal_run_free(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +559,7 @@ int main(void)
         cmocka_unit_test(a_disk_that_keeps_the_cores_idle_is_told),
         cmocka_unit_test(every_limit_has_a_name),
         cmocka_unit_test(long_names_do_not_break_the_sentence),
+        cmocka_unit_test(moments_of_a_short_step_stay_in_order),
         cmocka_unit_test(a_run_on_one_rank_computes_and_waits_for_nobody),
         cmocka_unit_test(a_model_with_batches_counts_them),
     };

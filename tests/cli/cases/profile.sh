@@ -56,7 +56,7 @@ grep -c '"event":"timeline"' m.jsonl
 echo "one step of each, of more than one layer where these are wide:"
 wide="--layers 600,600 --batch 50 --epochs 2 --threads 1 --ranks 2"
 shoal train mlp spiral.csv $wide -q --metrics m.jsonl -o x.shoal
-sed -n 's/.*"event":"step","rank":\([0-9]\),.*"pieces":\([0-9]*\),.*"ready":\[[0-9.]*,[0-9.]*,[0-9.]*\],"sent":\[.*/\1, \2 pieces/p' m.jsonl
+sed -n 's/.*"event":"step","rank":\([0-9]\),.*"pieces":\([0-9]*\),.*"ready":\[[0-9.e-]*,[0-9.e-]*,[0-9.e-]*\],"sent":\[.*/\1, \2 pieces/p' m.jsonl
 shoal report m.jsonl -q -o r.html
 grep -o '>Step [0-9]* of epoch 2<\|>What the backward pass hides<' r.html
 shoal train mlp spiral.csv --sync async $wide -q --metrics m.jsonl -o x.shoal
