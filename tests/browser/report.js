@@ -95,8 +95,10 @@ async function ranks(page, name) {
     await says(page, "rect.h", /^rank \d+.*, [\d.]+ (ms|s) to .*: computing [\d.]+ %, .*waiting [\d.]+ %/));
   const axes = await page.evaluate(timelines);
   check(`${name}: timelines have seconds below and a legend`, axes.length > 0 && axes.every((a) => a), axes);
-  const waits = await page.locator("section.panels table tbody tr").allTextContents();
+  const rows = (title) => page.locator("section.panels").filter({ hasText: title }).locator("tbody tr").allTextContents();
+  const waits = await rows("Who waited for whom"), hides = await rows("What the backward pass hides");
   check(`${name}: ranks say whom they waited for`, waits.length >= 2 && waits.every((w) => /^rank \d+.*(rank \d+|nobody)/.test(w)), waits);
+  check(`${name}: steps of nets say what the backward pass hid`, hides.every((w) => /^rank \d+.* %/.test(w)), hides);
 }
 
 async function look(browser, file, shown, options, chapter) {
