@@ -4,7 +4,8 @@
 #
 #     SHOAL_DATA=folder bench/hosts.sh BUILD [RATE] [MODEL...]     (1gbit; skipgram cbow)
 #
-# The folder holds wiki8.zst; without it the generated world serves. Needs root.
+# The folder holds wiki8.zst; without it the generated world serves. Of EPOCHS (3) epochs, since one
+# is soon over and its result must reach the first host all the same. Needs root.
 set -eu
 
 binary=$(realpath "$1/cli/shoal")
@@ -12,6 +13,7 @@ rate=${2:-1gbit}
 shift $(($# < 2 ? $# : 2))
 [ $# -gt 0 ] || set -- skipgram cbow
 hosts=4
+epochs=${EPOCHS:-3}
 work=$(mktemp -d)
 
 # shellcheck source=tests/mpi/netns.sh
@@ -34,9 +36,9 @@ rate_of() { # metrics: words a second of the whole run
 
 cores=$(nproc)
 for model; do
-    "$binary" train "$model" "$corpus" -q -o "$work/one.bin" --threads 1 --epochs 1 \
+    "$binary" train "$model" "$corpus" -q -o "$work/one.bin" --threads 1 --epochs "$epochs" \
         --metrics "$work/one"
-    on_first "$binary" train "$model" "$corpus" -q -o "$work/four.bin" --threads 1 --epochs 1 \
+    on_first "$binary" train "$model" "$corpus" -q -o "$work/four.bin" --threads 1 --epochs "$epochs" \
         --ranks 4 --hosts 10.77.0.1,10.77.0.2,10.77.0.3,10.77.0.4 --metrics "$work/four"
     one=$(rate_of "$work/one")
     four=$(rate_of "$work/four")

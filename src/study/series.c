@@ -243,6 +243,19 @@ static void note_end(struct reader *r, const struct point *p, const json_t *line
         end->done = true;
 }
 
+/* The end of an epoch tells the mean of all of it. Where its last slice was told just before, that is
+ * how far training has come, and the mean would stand out of the curve. */
+static void keep_latest(const shoal_run *run, struct point *p)
+{
+    const struct point *last = run->npoints > 0 ? &run->points[run->npoints - 1] : NULL;
+
+    if (!last || last->units != p->units || isnan(last->loss))
+        return;
+    p->seconds = last->seconds;
+    p->loss = last->loss;
+    p->accuracy = last->accuracy;
+}
+
 /* Between two rendezvous rank 0 knows only its own count of examples, but the progress of the
  * whole run. So a point's units are its progress here; `finish` multiplies them by the units of
  * the whole run, which later reports tell. */
@@ -265,6 +278,8 @@ static shoal_status take_report(struct reader *r, const json_t *line)
     if (progress > 0)
         *(strcmp(event, "interval") == 0 ? &r->guess : &r->total) = p.units / progress;
     p.units = progress;
+    if (strcmp(event, "interval") != 0)
+        keep_latest(r->run, &p);
     r->run->progress = progress;
     return add_point(r->run, &p);
 }

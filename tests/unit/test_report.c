@@ -101,8 +101,25 @@ static void reports_of_one_moment_are_one_point(void **state)
 
     (void)state;
     assert_int_equal(run->npoints, 1);
-    near(run->points[0].loss, 3);
+    near(run->points[0].loss, 4);
     near(run->points[0].held, 2);
+    shoal_run_free(run);
+}
+
+/* The mean of an epoch, said behind its last slice, would make the curve jump. */
+static void the_mean_of_an_epoch_is_no_step_back(void **state)
+{
+    shoal_run *run = parse(SETTINGS WORDS("interval", "0.25", "5", "1", "9", "null")
+                               WORDS("interval", "0.5", "10", "2", "4", "null")
+                                   WORDS("epoch", "0.5", "10", "2.5", "6", "2")
+                                       WORDS("epoch", "1", "20", "4", "3", "1"));
+
+    (void)state;
+    assert_int_equal(run->npoints, 3);
+    near(run->points[1].loss, 4);
+    near(run->points[1].seconds, 2);
+    near(run->points[1].held, 2);
+    near(run->points[2].loss, 3);
     shoal_run_free(run);
 }
 
@@ -773,6 +790,7 @@ int main(void)
         cmocka_unit_test(a_run_ends_with_its_last_figures),
         cmocka_unit_test(between_meetings_progress_says_what_all_ranks_did),
         cmocka_unit_test(reports_of_one_moment_are_one_point),
+        cmocka_unit_test(the_mean_of_an_epoch_is_no_step_back),
         cmocka_unit_test(a_profile_gives_shares_and_a_verdict),
         cmocka_unit_test(without_a_profile_the_ranks_still_say_how_long_they_waited),
         cmocka_unit_test(the_time_to_a_loss_lies_between_reports),
