@@ -701,7 +701,7 @@ static shoal_status push_warm(struct store *s, size_t t)
     if (h->fast >= rows)
         return SHOAL_OK;
     end = rows - h->fast < SLICE ? rows : h->fast + SLICE;
-    return push_range(s, t, &h->fast, end, s->opts.due, false);
+    return push_range(s, t, &h->fast, end, s->due, false);
 }
 
 /* Of the hottest rows those from `at` to `end`. If a row stays behind and none did
@@ -715,7 +715,7 @@ static shoal_status push_stage(struct store *s, size_t stage, uint32_t at, uint3
     shoal_status st;
 
     if (stage % STAGES == HOT)
-        st = push_range(s, t, &at, end < rows ? end : rows, s->opts.due, false);
+        st = push_range(s, t, &at, end < rows ? end : rows, s->due, false);
     else if (stage % STAGES == WARM)
         st = push_warm(s, t);
     else
@@ -779,7 +779,7 @@ static shoal_status ask_row(struct store *s, size_t t, uint32_t row)
  * heard of, so that the first test, which the processor foresees, is the last for most words. */
 static bool is_old(const struct store *s, const struct shard *h, size_t t, uint32_t row)
 {
-    if ((uint16_t)(s->policy.clock - h->heard[row]) < s->opts.fresh[t])
+    if ((uint16_t)(s->policy.clock - h->heard[row]) < s->ages[t].fresh)
         return false;
     if (deal_owner(&h->deal, row) != s->rank)
         return true;
@@ -898,10 +898,10 @@ static shoal_status push_due_of(struct store *s, size_t t)
     shoal_status st;
 
     s->held = false;
-    st = push_range(s, t, &at, rows, s->opts.due, false);
+    st = push_range(s, t, &at, rows, s->due, false);
     at = 0;
     if (st == SHOAL_OK)
-        st = push_range(s, t, &at, first, s->opts.due, false);
+        st = push_range(s, t, &at, first, s->due, false);
     h->fast = s->held ? s->held_row : 0;
     return st;
 }

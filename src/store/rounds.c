@@ -6,13 +6,37 @@
 
 /* ---- rounds ---- */
 
-/* The slow sweep goes on: a part of the table each round, so that it is through after opts.sweep
+/* Rows may be the older the longer the run has lasted: steps are largest at first, and what is old
+ * for a short run is young for a long one. */
+static unsigned age_now(const struct store *s, unsigned most)
+{
+    uint64_t whole = STORE_EARLY * (uint64_t)s->opts.sweep[0];
+    uint64_t lasted = s->policy.clock < whole ? s->policy.clock : whole;
+    unsigned age = (unsigned)(most * lasted / whole), least = most / s->opts.early;
+
+    return age > least ? age : least + (least == 0);
+}
+
+void store_ages_set(struct store *s)
+{
+    bool young = s->opts.early > 0 && s->opts.sweep[0] > 0;
+
+    for (size_t t = 0; t < s->n; t++) {
+        unsigned fresh = s->opts.fresh[t], sweep = s->opts.sweep[t];
+
+        s->ages[t].fresh = young && fresh > 0 ? age_now(s, fresh) : fresh;
+        s->ages[t].sweep = young ? age_now(s, sweep) : sweep;
+    }
+    s->due = young ? age_now(s, s->opts.due) : s->opts.due;
+}
+
+/* The slow sweep goes on: a part of the table each round, so that it is through after `sweep`
  * rounds and every row that was touched has travelled. */
 static void sweep_on(struct store *s)
 {
     for (size_t t = 0; t < s->n; t++) {
         struct shard *h = &s->shards[t];
-        uint32_t rows = (uint32_t)h->table->rows, part = rows / s->opts.sweep[t] + 1;
+        uint32_t rows = (uint32_t)h->table->rows, part = rows / s->ages[t].sweep + 1;
 
         if (h->slow >= rows)
             h->slow = h->goal = 0;
@@ -114,6 +138,7 @@ static shoal_status end_round(struct store *s)
     shoal_status st;
 
     policy_tick(&s->policy);
+    store_ages_set(s);
     if (s->opts.lanes)
         return comm_poll(s->comm, NULL);
     if (s->opts.apart)
@@ -288,7 +313,7 @@ bool store_swept(const struct store *s)
     unsigned longest = 0;
 
     for (size_t t = 0; t < s->n; t++)
-        longest = s->opts.sweep[t] > longest ? s->opts.sweep[t] : longest;
+        longest = s->ages[t].sweep > longest ? s->ages[t].sweep : longest;
     return exchanges(&s->opts) && !s->opts.apart &&
            2 * (s->policy.clock - s->policy.met) >= longest;
 }

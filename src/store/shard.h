@@ -165,6 +165,10 @@ struct store {
     struct peer *peers; /* [ranks] */
     struct outbox outbox;
     struct policy policy;
+    struct {
+        unsigned fresh, sweep;
+    } ages[STORE_TABLES];      /* as opts has them, but less at first, */
+    unsigned due;              /* and this */
     struct deferrals deferred; /* messages until all lanes are here */
     float *mine, *fresh, *was; /* [scratch] a padded row each, one behind the other */
     size_t scratch;
@@ -293,6 +297,7 @@ shoal_status store_home_handle(void *ctx, unsigned from, const void *data, size_
 shoal_status store_fresh_handle(void *ctx, unsigned from, const void *data, size_t len);
 /* Sends what is due, as far as credit goes. */
 shoal_status store_push_due(struct store *s);
+void store_ages_set(struct store *s); /* for this round */
 /* Sends all that was touched, as fast as owners answer; not of SHOAL_SYNC. */
 shoal_status store_push_all(struct store *s);
 /* SHOAL_SYNC: sends what is due in this round, as far as credit goes. */

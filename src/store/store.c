@@ -312,6 +312,7 @@ static shoal_status open_all(struct store *s, struct table *tables, const float 
         s->peers[r].behind = &s->peers[r].first;
     if (st == SHOAL_OK && s->opts.blocks)
         store_blocks_init(s);
+    store_ages_set(s);
     return st;
 }
 

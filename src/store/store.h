@@ -81,7 +81,10 @@ void views_merge(struct view *views, size_t n, const struct kernel *kernel,
  * travels is the difference to what the other side knows; what rounding leaves behind stays in
  * replica or master and goes with the next difference. */
 
-enum { STORE_TABLES = 4 }; /* at most */
+enum {
+    STORE_TABLES = 4, /* at most */
+    STORE_EARLY = 16, /* see store_opts.early */
+};
 
 struct store_opts {
     enum shoal_sync policy;
@@ -92,6 +95,8 @@ struct store_opts {
     unsigned sweep[STORE_TABLES]; /* rounds in which every touched row travels at least once */
     unsigned fresh[STORE_TABLES]; /* store_expect asks for rows of which nothing was heard for so
                                      many rounds; 0: for none */
+    unsigned early; /* not 0: `due`, `sweep` and `fresh` begin at this part of what they say, and
+                     * grow with the run, until it has lasted STORE_EARLY times sweep[0] */
     unsigned fill;  /* steps, beside the first, that a message waits for more rows */
     float share;    /* of what the changes of two ranks have in common, left out of each when they
                      * are folded; 0: STORE_SHARE */

@@ -902,6 +902,35 @@ static void messages_are_filled(void)
     end_case(c, "messages wait for more rows, and no longer than they may");
 }
 
+/* At first rows travel sooner; when the run has lasted for long enough, as seldom as they may. */
+static void ages_grow_with_the_run(void)
+{
+    struct store_opts o = {.policy = SHOAL_ASYNC, .due = 200, .sweep = {8, 32, 1, 1},
+                           .fresh = {8}, .early = 4};
+    struct table tables[2];
+    struct store *s;
+
+    CHECK_OK(table_init(&tables[0], "rows", ROWS, WIDTH));
+    CHECK_OK(table_init(&tables[1], "others", ROWS, WIDTH));
+    CHECK_OK(store_open(&s, c, tables, 2, NULL, kernel, &o));
+    for (unsigned round = 0; round <= 2 * STORE_EARLY * 8; round++) {
+        double grown = (double)round / (STORE_EARLY * 8);
+        double part = grown < 0.25 ? 0.25 : grown < 1 ? grown : 1;
+
+        CHECK(s->due == (unsigned)(200 * part));
+        CHECK(s->ages[0].fresh == (unsigned)(8 * part));
+        CHECK(s->ages[0].sweep == (unsigned)(8 * part));
+        CHECK(s->ages[1].sweep == (unsigned)(32 * part));
+        CHECK(s->ages[1].fresh == 0);
+        CHECK_OK(store_round(s));
+    }
+    CHECK_OK(store_gather(s));
+    store_close(s);
+    table_fini(&tables[0]);
+    table_fini(&tables[1]);
+    end_case(c, "rows travel sooner at first, and seldom when the run has lasted");
+}
+
 /* The sweep takes eight rounds. */
 static void half_a_sweep_is_enough(void)
 {
@@ -1022,6 +1051,7 @@ int main(void)
     own_rows_stay();
     no_row_waits_forever();
     messages_are_filled();
+    ages_grow_with_the_run();
     half_a_sweep_is_enough();
     what_is_asked_for_is_fresh();
     what_is_awaited_is_here();

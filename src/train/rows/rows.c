@@ -52,6 +52,7 @@ static struct store_opts store_opts_of(const struct train_opts *o, const struct 
         .lanes = o->deterministic,
         .blocks = needed != NULL,
         .due = c->due,
+        .early = c->early,
         .fill = c->fill,
         .share = c->share,
         .whole = c->whole,

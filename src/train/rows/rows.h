@@ -42,9 +42,9 @@ struct grain {
  * all in so many rounds; or all of them at the end of each round. Rows of which nothing was heard
  * for `fresh` rounds are asked for before they are needed. What has moved by less than `least`
  * times the learning rate, the unit of all movement, stays. A message waits a step for more
- * rows, and `fill` steps more. */
+ * rows, and `fill` steps more. `early` as in store_opts. */
 struct cadence {
-    unsigned due, sweep[ROWS_TABLES], fresh[ROWS_TABLES], fill;
+    unsigned due, sweep[ROWS_TABLES], fresh[ROWS_TABLES], early, fill;
     float least;
     float share; /* see store_opts */
     bool whole;

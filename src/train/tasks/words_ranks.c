@@ -25,6 +25,7 @@ enum {
     LATER = 8,      /* so many times as many in which all output rows travel, */
     LATER_FEW = 4,  /* with three or four ranks */
     FILL_FEW = 6,   /* steps that messages wait beside the first, with few ranks */
+    EARLY_FEW = 2,  /* of short runs and the beginning of long ones rows are so much younger */
     LEAST = 4,      /* learning rates */
 };
 
@@ -75,7 +76,8 @@ static float share_of(const struct train_opts *o)
 {
     double doublings = log2(opts_sharing(o)) - 3; /* beyond eight ranks */
 
-    if (o->loss != SHOAL_NS || o->sync.policy == SHOAL_AVERAGE || opts_sharing(o) <= 2)
+    if (o->loss != SHOAL_NS || o->sync.policy == SHOAL_AVERAGE ||
+        o->sync.policy == SHOAL_SYNC || opts_sharing(o) <= 2)
         return 0;
     if (o->bag && o->maxn > 0 && opts_sharing(o) <= 4)
         return (float)SHARE_GRAMS;
@@ -102,8 +104,10 @@ struct cadence words_cadence(const struct train_opts *o)
         return c;
     }
     c.least = LEAST;
-    if (o->sync.policy == SHOAL_ASYNC && few(o))
+    if (o->sync.policy == SHOAL_ASYNC && few(o)) {
         c.fill = FILL_FEW;
+        c.early = EARLY_FEW;
+    }
     if (o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED)
         c.fresh[IN] = c.sweep[IN];
     if (o->sync.policy == SHOAL_BOUNDED && o->sync.staleness < c.fresh[IN])
