@@ -25,7 +25,7 @@ enum {
     LATER = 8,      /* so many times as many in which all output rows travel, */
     LATER_FEW = 4,  /* with three or four ranks */
     FILL_FEW = 6,   /* steps that messages wait beside the first, with few ranks */
-    EARLY_FEW = 2,  /* of short runs and the beginning of long ones rows are so much younger */
+    EARLY_FEW = 2,  /* at first rows are so much younger, with three or four ranks */
     LEAST = 4,      /* learning rates */
 };
 
@@ -106,7 +106,7 @@ struct cadence words_cadence(const struct train_opts *o)
     c.least = LEAST;
     if (o->sync.policy == SHOAL_ASYNC && few(o)) {
         c.fill = FILL_FEW;
-        c.early = EARLY_FEW;
+        c.early = opts_sharing(o) > 2 ? EARLY_FEW : 0;
     }
     if (o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED)
         c.fresh[IN] = c.sweep[IN];
