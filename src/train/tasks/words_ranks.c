@@ -66,8 +66,8 @@ static unsigned later_of(const struct train_opts *o)
 /* The s of folding (store/view.c). The less is left out of what ranks agree in, the faster they
  * learn together, up to where the sum of what many found at once, each without the others,
  * overshoots: with 32 ranks 0.3 loses four points, with 8 ranks 0.375 loses two. Two ranks meet
- * seldom, and want the store's own. Measured, docs/notes/consistency.md; the other losses were
- * not. */
+ * seldom, and want the store's own; so does sync, where all changes of a round meet at once.
+ * Measured, docs/notes/consistency.md; the other losses were not. */
 #define SHARE 0.25
 #define SHARE_GRAMS 0.15 /* of rows of n-grams in CBOW, which all ranks move, on few ranks */
 #define SHARE_MOST 0.5
