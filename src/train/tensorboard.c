@@ -294,7 +294,7 @@ static shoal_status begin_file(struct events *e, const char *folder)
 
     gethostname(host, sizeof host - 1);
     clock_gettime(CLOCK_REALTIME, &now);
-    path = mem_text("%s/events.out.tfevents.%010lld.%s.%ld.%ld", folder, (long long)now.tv_sec,
+    path = mem_text("%s/events.out.tfevents.%010lld.%s.%ld.%09ld", folder, (long long)now.tv_sec,
                     *host ? host : "host", (long)getpid(), now.tv_nsec);
     if (st == SHOAL_OK)
         st = path ? journal_open(&e->file, path, false) : SHOAL_ENOMEM;
