@@ -251,9 +251,9 @@ def models():
             'many=many.shoal']
 
 
-def ask_good(port, count, seed, right, pace, stop, results):
+def ask_good(port, count, seed, right, pace, seen, stop, results):
     """Asks on several connections at once; a request is right, or it is lost. Keeps pace with the
-    hostile: nine for one of theirs."""
+    hostile: nine for one of theirs. Goes on until both versions were seen, by whichever process."""
     os.nice(5)
     chance, known = random.Random(seed), [{} for _ in GOOD]
     connections = [Connection(port) for _ in range(GOOD_CONNECTIONS)]
@@ -275,14 +275,17 @@ def ask_good(port, count, seed, right, pace, stop, results):
             tally['lost'].append(f'{GOOD[i][1]}: a wrong answer, {body[:150]!r}')
         elif len(same) == 1:
             tally['versions'][same[0]] += 1
+            seen[same[0]] = 1
 
     left = count
-    while left > 0 and not stop.is_set():
-        if tally['good'] > 100 + 9 * pace.value // GOOD_PROCESSES:
+    while (left > 0 or not all(seen)) and not stop.is_set():
+        if left > 0 and tally['good'] > 100 + 9 * pace.value // GOOD_PROCESSES:
             time.sleep(0.001)
             continue
+        if left <= 0:
+            time.sleep(0.01)
         batch = []
-        for c in connections[:left]:
+        for c in connections[:left] if left > 0 else connections:
             i = chance.randrange(len(GOOD))
             try:
                 c.send(requests[i])
@@ -484,10 +487,11 @@ def storm(args, shoal, work, right):
     install(work, 0)
     s = Server(shoal, work, *models(), '--reload-every', '0.2', '--sandbox' if not args.no_sandbox else '--no-sandbox')
     results, stop, pace = multiprocessing.Queue(), multiprocessing.Event(), multiprocessing.Value('Q', 0)
+    seen = multiprocessing.Array('b', 2)
     hostile = args.requests // 10
     good = args.requests - hostile
     dear = max(1, hostile // 1500 // HOSTILE_PROCESSES)
-    crowd = [multiprocessing.Process(target=ask_good, args=(s.ports['inference'], good // GOOD_PROCESSES, i, right, pace, stop, results))
+    crowd = [multiprocessing.Process(target=ask_good, args=(s.ports['inference'], good // GOOD_PROCESSES, i, right, pace, seen, stop, results))
              for i in range(GOOD_PROCESSES)]
     crowd += [multiprocessing.Process(target=ask_hostile, args=(s.ports, hostile // HOSTILE_PROCESSES, dear, 100 + i, pace, stop, results))
               for i in range(HOSTILE_PROCESSES)]
@@ -562,7 +566,7 @@ def report(args, found):
     truths = [('the server is there to the end and ends well', found['there'] and found['code'] == 0),
               ('all was asked in time', len(good) == GOOD_PROCESSES and sent >= args.requests // 10 - HOSTILE_PROCESSES),
               ('every good request is answered rightly at the first try', good and lost == 0),
-              ('both versions of the replaced models answered', found['replaced'] < 3 or min(versions) > 0),
+              ('both versions of the replaced models answered', min(versions) > 0),
               ('no hostile request is left without an end, has two answers or an error of the server', not odd),
               ('no broken framing, wrong token or bomb is taken', not taken),
               ('every ping is answered', lost_pings == 0)]
