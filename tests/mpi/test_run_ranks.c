@@ -1,6 +1,7 @@
 /* A run of word vectors on several ranks: what they learn from, and where they stop.
  * run.sh starts this program several times over; rank 0 prints TAP. */
 #include "../unit/training.h"
+#include "train/tasks/words.h"
 
 #include "folder.h"
 
@@ -122,6 +123,69 @@ static void a_run_stopped_by_the_report_of_an_epoch_has_gathered_its_tables(void
     free(gathered);
 }
 
+/* ---- long runs ------------------------------------------------------------------------ */
+
+static struct row_length told;
+
+static struct cadence hear_length(const struct train_opts *o, struct row_length length)
+{
+    told = length;
+    return words_cadence(o, length);
+}
+
+static struct row_length length_of(struct train_opts o)
+{
+    const struct task *cbow = task_find("cbow");
+    struct row_task rows = *cbow->rows;
+    struct task task = *cbow;
+    struct shoal_sources data = {.corpus = corpus};
+    shoal_model *model = NULL;
+
+    rows.cadence = hear_length;
+    task.rows = &rows;
+    CHECK_OK(run_task(&task, &o, &data, &model, NULL));
+    shoal_model_close(model);
+    meet();
+    return told;
+}
+
+/* By a chunk of 16,384 words at most, of which the last is not whole. */
+static void a_task_is_told_how_long_its_run_is(void)
+{
+    struct train_opts o = opts_of(SHOAL_ASYNC);
+    double words = WORDS, chunk = 16384;
+    struct row_length two = length_of(o), three;
+
+    o.epochs = 3;
+    three = length_of(o);
+    CHECK(two.positions > 1.9 * words && two.positions < 2.3 * words);
+    CHECK(three.positions == 1.5 * two.positions && three.rounds == two.rounds);
+    CHECK(two.rounds >= words / chunk / size && two.rounds < 2.3 * words / chunk / size * 2);
+}
+
+/* How much longer is that of words alone, with negative samples, among ranks that do not wait. */
+static void rows_of_long_runs_travel_more_seldom(void)
+{
+    struct row_length usual = {.positions = 3e7, .rounds = 100}, nine = {4.5e8, 100};
+    struct train_opts o = opts_of(SHOAL_ASYNC);
+    struct cadence was = words_cadence(&o, usual), now = words_cadence(&o, nine);
+
+    CHECK(now.sweep[0] == 9 * was.sweep[0] && now.fresh[0] == now.sweep[0]);
+    CHECK(now.least == 3 * was.least);
+    CHECK(now.sweep[1] >= was.sweep[1] && now.sweep[1] <= 9 * was.sweep[1]);
+    CHECK(now.sweep[1] <= was.sweep[1] || now.sweep[1] <= 150); /* one and a half epochs */
+    CHECK(now.early == 0 && now.due >= was.due);
+    o.sync.policy = SHOAL_SYNC;
+    CHECK(words_cadence(&o, nine).sweep[0] == words_cadence(&o, usual).sweep[0]);
+    CHECK(words_cadence(&o, nine).least == words_cadence(&o, usual).least);
+    o.sync.policy = SHOAL_BOUNDED;
+    o.sync.staleness = 3;
+    CHECK(words_cadence(&o, nine).fresh[0] == 3);
+    o = opts_of(SHOAL_ASYNC);
+    o.loss = SHOAL_HS;
+    CHECK(words_cadence(&o, nine).sweep[0] == words_cadence(&o, usual).sweep[0]);
+}
+
 /* ---- working for long ---------------------------------------------------------------- */
 
 static bool dawdle(void *user, const struct shoal_report *report)
@@ -192,6 +256,10 @@ int main(void)
     make_corpus();
     PASSES(a_run_stopped_by_the_report_of_an_epoch_has_gathered_its_tables);
     PASSES(who_works_for_long_is_not_given_up);
+    if (size > 1)
+        PASSES(a_task_is_told_how_long_its_run_is);
+    if (size > 1)
+        PASSES(rows_of_long_runs_travel_more_seldom);
     if (size > 1)
         PASSES(ranks_whose_rows_are_other_words_are_refused);
     shoal_corpus_close(corpus);

@@ -188,10 +188,20 @@ static shoal_status lay_out(struct run *r)
 
 /* ---- several ranks ---- */
 
+static struct row_length length_of(const struct run *r)
+{
+    double units = (double)r->units;
+
+    return (struct row_length){
+        .positions = ((r->epochs - 1) * units + (double)r->last_units) * r->unit_examples,
+        .rounds = units / (r->sharing * ranks_threads(r->opts->ranks, r->opts->threads)),
+    };
+}
+
 static shoal_status open_store(struct run *r, const float *const *traffic)
 {
     struct row_run *w = r->rows;
-    struct cadence cadence = r->task->rows->cadence(r->opts);
+    struct cadence cadence = r->task->rows->cadence(r->opts, length_of(r));
     struct store_opts so =
         store_opts_of(r->opts, &cadence, w->blocks ? w->needed : NULL, w->ntables);
     unsigned here = ranks_here(r->opts->ranks);

@@ -51,10 +51,16 @@ struct cadence {
     bool folds; /* average:K folds what ranks learned apart; else their rows become means */
 };
 
+/* How long a run is: what is old for a short one is young for a long one. All 0: not known yet. */
+struct row_length {
+    double positions; /* of all epochs, or of --steps */
+    double rounds;    /* of an epoch, of all ranks together */
+};
+
 /* What the engine asks of a task. */
 struct row_task {
     shoal_status (*start)(struct run *r); /* the rows' first values; NULL: zero */
-    struct cadence (*cadence)(const struct train_opts *o);
+    struct cadence (*cadence)(const struct train_opts *o, struct row_length length);
     /* How often the rows of a table change, to deal them out by: into out [rows].
      * False: all alike. */
     bool (*traffic)(const struct run *r, size_t table, float *out);

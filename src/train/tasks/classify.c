@@ -118,7 +118,7 @@ static uint64_t work_bytes(const struct run *r, const struct table tables[2])
 {
     const struct train_opts *o = r->opts;
     const struct classes_run *c = r->own;
-    struct cadence cadence = classes_cadence(o);
+    struct cadence cadence = classes_cadence(o, (struct row_length){0});
     size_t classes = shoal_vocab_size(c->lines->labels);
     uint64_t bytes = rows_workers(o) * (c->most * 2 * sizeof(float *) + classes * 2 * sizeof(float)) +
                      rows_bytes(o, &cadence, tables, 2, NULL);

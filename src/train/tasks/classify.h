@@ -45,6 +45,6 @@ uint32_t classes_find_label(const shoal_labelled *l, const char *name, size_t le
 /* How much lines of each class count, as --class-weight says; their mean over all lines is 1.
  * *out stays NULL where all count alike. */
 shoal_status classes_weights(float **out, const shoal_labelled *l, const char *how);
-struct cadence classes_cadence(const struct train_opts *o);
+struct cadence classes_cadence(const struct train_opts *o, struct row_length length);
 
 #endif

@@ -84,11 +84,12 @@ enum {
 };
 
 /* Every line moves output rows: they travel each round. */
-struct cadence classes_cadence(const struct train_opts *o)
+struct cadence classes_cadence(const struct train_opts *o, struct row_length length)
 {
     unsigned sharing = opts_sharing(o), sweep = SWEEP / sharing / sharing;
     struct cadence c = {.due = o->sync.policy == SHOAL_SYNC ? 1 : DUE, .folds = true};
 
+    (void)length;
     c.sweep[CLASSES_IN] = sweep > SWEEP_LEAST ? sweep : SWEEP_LEAST;
     c.sweep[CLASSES_OUT] = 1;
     return c;

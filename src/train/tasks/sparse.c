@@ -141,7 +141,7 @@ shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
         st = check_data(r);
     if (st != SHOAL_OK)
         return st;
-    cadence = sparse_cadence(o);
+    cadence = sparse_cadence(o, (struct row_length){0});
     *plan = (struct shoal_train_plan){.examples = v->rows - held_share(r),
                                       .held_out = valid_of(r) ? valid_of(r)->rows : held_share(r),
                                       .types = v->features,
@@ -178,11 +178,12 @@ enum {
 
 /* What linear models do to a weight adds up, so a row may be behind for longer;
  * in step, all that a batch touched travels after it. */
-struct cadence sparse_cadence(const struct train_opts *o)
+struct cadence sparse_cadence(const struct train_opts *o, struct row_length length)
 {
     unsigned due = DUE_LINEAR, sharing = opts_sharing(o);
     unsigned sweep = SWEEP_LINEAR / sharing / sharing;
 
+    (void)length;
     while (due > 1 && (o->sync.policy == SHOAL_SYNC || due * o->batch > DUE_LINEAR))
         due /= 2;
     sweep = sweep > SWEEP_LINEAR_LEAST ? sweep : SWEEP_LINEAR_LEAST;

@@ -56,7 +56,7 @@ shoal_status sparse_learned(struct run *r, struct learned *l); /* sparse_learned
 
 /* For a struct row_task, beside join, leave and train. */
 shoal_status sparse_start(struct run *r);
-struct cadence sparse_cadence(const struct train_opts *o);
+struct cadence sparse_cadence(const struct train_opts *o, struct row_length length);
 bool sparse_traffic(const struct run *r, size_t table, float *out);
 size_t sparse_row_bytes(const struct run *r);
 

@@ -114,7 +114,7 @@ static uint64_t tables_bytes(const struct train_opts *o, size_t words, const siz
         {.rows = w2v_out_rows(o, words), .width = o->dim, .stride = table_stride(o->dim)},
     };
 
-    struct cadence cadence = words_cadence(o);
+    struct cadence cadence = words_cadence(o, (struct row_length){0});
 
     return rows_bytes(o, &cadence, tables, 2, needed);
 }

@@ -83,7 +83,7 @@ enum {
     WORDS_APART = 8192,      /* of a thread until its copies of hot rows meet the others' */
 };
 
-struct cadence words_cadence(const struct train_opts *o);
+struct cadence words_cadence(const struct train_opts *o, struct row_length length);
 /* Whether a round's rows all travel, and are waited for. */
 bool words_whole(const struct train_opts *o);
 /* Words of a chunk at most, and between polls of other ranks. */

@@ -29,6 +29,13 @@ enum {
     LEAST = 4,      /* learning rates */
 };
 
+/* Beyond RUN_WORDS of them all, rows may be older and move further before they travel: what a rank
+ * does not hear of at once it has time to hear of. Twelve epochs of 25 million words lose nothing
+ * by it, and save half of the bytes: docs/notes/consistency.md. */
+#define RUN_WORDS 5e7
+#define OUT_EPOCHS 1.5 /* output rows travel at least once in so many */
+enum { FRESH_MOST = 16384 }; /* rounds, of which the store counts 65,536 */
+
 /* Threads of a rank make its rows old, too: with two of them the same rule loses up to two points.
  * Other losses and n-grams were not measured with it. */
 static bool few(const struct train_opts *o)
@@ -92,7 +99,30 @@ bool words_whole(const struct train_opts *o)
     return o->loss == SHOAL_SOFTMAX && o->servers > 0 && o->sync.policy != SHOAL_SYNC;
 }
 
-struct cadence words_cadence(const struct train_opts *o)
+/* A run is so many times as long as those that the cadence is measured for; 1: not longer. Other
+ * losses and n-grams were not measured here either. */
+static double times_longer(const struct train_opts *o, struct row_length length)
+{
+    bool apart = o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED;
+
+    return apart && o->loss == SHOAL_NS && o->maxn == 0 ? fmax(length.positions / RUN_WORDS, 1) : 1;
+}
+
+static void lengthen(struct cadence *c, double times, struct row_length length)
+{
+    if (times <= 1)
+        return;
+    c->sweep[IN] = (unsigned)fmin(c->sweep[IN] * times, FRESH_MOST);
+    c->sweep[OUT] = (unsigned)fmin(c->sweep[OUT] * times,
+                                   fmax(c->sweep[OUT], OUT_EPOCHS * length.rounds));
+    c->least *= (float)sqrt(times);
+    if (times >= 2) { /* it lasts long enough for hot rows, and for a beginning that is not */
+        c->due = c->due > DUE_FEW ? c->due : DUE_FEW;
+        c->early = 0;
+    }
+}
+
+struct cadence words_cadence(const struct train_opts *o, struct row_length length)
 {
     struct cadence c = {.due = due_of(o), .whole = words_whole(o), .folds = true,
                         .share = share_of(o)};
@@ -108,6 +138,7 @@ struct cadence words_cadence(const struct train_opts *o)
         c.fill = FILL_FEW;
         c.early = opts_sharing(o) > 2 ? EARLY_FEW : 0;
     }
+    lengthen(&c, times_longer(o, length), length);
     if (o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED)
         c.fresh[IN] = c.sweep[IN];
     if (o->sync.policy == SHOAL_BOUNDED && o->sync.staleness < c.fresh[IN])
