@@ -33,7 +33,7 @@ enum {
  * does not hear of at once it has time to hear of. Twelve epochs of 25 million words lose nothing
  * by it, and save half of the bytes: docs/notes/consistency.md. */
 #define RUN_WORDS 5e7
-#define OUT_EPOCHS 1.5 /* output rows travel at least once in so many */
+#define OUT_EPOCHS 1.5       /* output rows travel at least once in so many */
 enum { FRESH_MOST = 16384 }; /* rounds, of which the store counts 65,536 */
 
 /* Threads of a rank make its rows old, too: with two of them the same rule loses up to two points.
@@ -113,8 +113,8 @@ static void lengthen(struct cadence *c, double times, struct row_length length)
     if (times <= 1)
         return;
     c->sweep[IN] = (unsigned)fmin(c->sweep[IN] * times, FRESH_MOST);
-    c->sweep[OUT] = (unsigned)fmin(c->sweep[OUT] * times,
-                                   fmax(c->sweep[OUT], OUT_EPOCHS * length.rounds));
+    c->sweep[OUT] =
+        (unsigned)fmin(c->sweep[OUT] * times, fmax(c->sweep[OUT], OUT_EPOCHS * length.rounds));
     c->least *= (float)sqrt(times);
     if (times >= 2) { /* it lasts long enough for hot rows, and for a beginning that is not */
         c->due = c->due > DUE_FEW ? c->due : DUE_FEW;
