@@ -55,19 +55,31 @@ static unsigned due_of(const struct train_opts *o)
     return few(o) ? DUE_FEW : DUE_SOME;
 }
 
-/* In a round each thread has trained a chunk. */
-static unsigned fresh_of(const struct train_opts *o)
+/* A run is so many times as long as those that the cadence is measured for; 1: not longer. Other
+ * losses and n-grams were not measured here either. */
+static double times_longer(const struct train_opts *o, struct row_length length)
 {
-    unsigned sharing = opts_sharing(o), threads = ranks_threads(o->ranks, o->threads);
-    unsigned rounds = (few(o) ? FRESH_FEW : FRESH / sharing / sharing) / threads;
+    bool apart = o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED;
 
-    return rounds > 1 ? rounds : 1;
+    return apart && o->loss == SHOAL_NS && o->maxn == 0 ? fmax(length.positions / RUN_WORDS, 1) : 1;
+}
+
+/* In a round each thread has trained a chunk. */
+static unsigned fresh_of(const struct train_opts *o, double times)
+{
+    double sharing = opts_sharing(o), threads = ranks_threads(o->ranks, o->threads);
+    double rounds = times * (few(o) ? FRESH_FEW : FRESH / sharing / sharing) / threads;
+
+    return (unsigned)fmin(fmax(rounds, 1), FRESH_MOST);
 }
 
 /* The rounds in which all output rows travel. */
-static unsigned later_of(const struct train_opts *o)
+static unsigned later_of(const struct train_opts *o, double times, struct row_length length)
 {
-    return (few(o) && opts_sharing(o) > 2 ? LATER_FEW : LATER) * fresh_of(o);
+    unsigned usual = (few(o) && opts_sharing(o) > 2 ? LATER_FEW : LATER) * fresh_of(o, 1);
+    double longer = times * usual;
+
+    return (unsigned)fmin(longer, fmax(usual, OUT_EPOCHS * length.rounds));
 }
 
 /* The s of folding (store/view.c). The less is left out of what ranks agree in, the faster they
@@ -99,46 +111,27 @@ bool words_whole(const struct train_opts *o)
     return o->loss == SHOAL_SOFTMAX && o->servers > 0 && o->sync.policy != SHOAL_SYNC;
 }
 
-/* A run is so many times as long as those that the cadence is measured for; 1: not longer. Other
- * losses and n-grams were not measured here either. */
-static double times_longer(const struct train_opts *o, struct row_length length)
-{
-    bool apart = o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED;
-
-    return apart && o->loss == SHOAL_NS && o->maxn == 0 ? fmax(length.positions / RUN_WORDS, 1) : 1;
-}
-
-static void lengthen(struct cadence *c, double times, struct row_length length)
-{
-    if (times <= 1)
-        return;
-    c->sweep[IN] = (unsigned)fmin(c->sweep[IN] * times, FRESH_MOST);
-    c->sweep[OUT] =
-        (unsigned)fmin(c->sweep[OUT] * times, fmax(c->sweep[OUT], OUT_EPOCHS * length.rounds));
-    c->least *= (float)sqrt(times);
-    if (times >= 2) { /* it lasts long enough for hot rows, and for a beginning that is not */
-        c->due = c->due > DUE_FEW ? c->due : DUE_FEW;
-        c->early = 0;
-    }
-}
-
 struct cadence words_cadence(const struct train_opts *o, struct row_length length)
 {
     struct cadence c = {.due = due_of(o), .whole = words_whole(o), .folds = true,
                         .share = share_of(o)};
+    double times = times_longer(o, length);
 
-    c.sweep[IN] = fresh_of(o);
-    c.sweep[OUT] = later_of(o);
+    c.sweep[IN] = fresh_of(o, times);
+    c.sweep[OUT] = later_of(o, times, length);
     if (o->loss == SHOAL_SOFTMAX) { /* every batch moves every row */
         c.sweep[IN] = c.sweep[OUT] = c.sweep[BIAS] = 2;
         return c;
     }
-    c.least = LEAST;
+    c.least = LEAST * (float)sqrt(times);
     if (o->sync.policy == SHOAL_ASYNC && few(o)) {
         c.fill = FILL_FEW;
         c.early = opts_sharing(o) > 2 ? EARLY_FEW : 0;
     }
-    lengthen(&c, times_longer(o, length), length);
+    if (times >= 2) { /* long enough for hot rows, and for a beginning that is not */
+        c.due = c.due > DUE_FEW ? c.due : DUE_FEW;
+        c.early = 0;
+    }
     if (o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED)
         c.fresh[IN] = c.sweep[IN];
     if (o->sync.policy == SHOAL_BOUNDED && o->sync.staleness < c.fresh[IN])
