@@ -2,30 +2,11 @@
  * TAP. */
 "use strict";
 const { chromium } = require("playwright-core");
-const { execFileSync, spawn } = require("node:child_process");
+const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
-
-const [shoal, out] = process.argv.slice(2);
-const axe = fs.readFileSync(path.join(out, "node_modules/axe-core/axe.min.js"), "utf8");
-let cases = 0, failed = 0;
-
-function check(name, truth, detail) {
-  cases++;
-  console.log(`${truth ? "ok" : "not ok"} ${cases} - ${name}`);
-  if (truth) return;
-  failed++;
-  if (detail !== undefined) console.log("# " + JSON.stringify(detail));
-}
-
-async function until(truth, what) {
-  for (let i = 0; i < 100; i++) {
-    if (await truth()) return true;
-    await new Promise((go) => setTimeout(go, 50));
-  }
-  console.log("# waited in vain: " + what);
-  return false;
-}
+const tools = require("./tools.js");
+const { shoal, out, check, until, serve, violations, finish } = tools;
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
@@ -66,44 +47,8 @@ function train() {
   run("train", "classify", "news.txt", "-o", "news.shoal");
 }
 
-/* {child, url} on a port that the kernel chose. */
-function serve(...args) {
-  const child = spawn(shoal, ["serve", ...args, "--inference-address", "127.0.0.1:0", "--management-address", "none",
-    "--metrics-address", "none"], { cwd: out, stdio: ["ignore", "pipe", "inherit"] });
-  return new Promise((ready, fail) => {
-    let said = "";
-    child.on("exit", () => fail(new Error("the server ended: " + said)));
-    child.stdout.on("data", (data) => {
-      said += data;
-      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
-      if (url) ready({ child, url: url[0] + "/" });
-    });
-  });
-}
-
-/* ---- A page ------------------------------------------------------------------------------------ */
-
 let url = "";
-
-async function open(browser, hash, { width = 1280, height = 900, scheme = "light", at = url } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions: ["camera"] });
-  const tab = await context.newPage();
-  tab.setDefaultTimeout(10000);
-  Object.assign(tab, { outside: [], errors: [], asked: [] });
-  tab.on("request", (r) => {
-    if (!r.url().startsWith(at) && !/^(data|blob):/.test(r.url())) tab.outside.push(r.url());
-    if (r.method() === "POST") tab.asked.push({ url: r.url(), body: r.postData() });
-  });
-  tab.on("pageerror", (e) => tab.errors.push(String(e)));
-  await tab.goto(at + hash);
-  return tab;
-}
-
-const violations = async (tab) => {
-  const session = await tab.context().newCDPSession(tab); // the page's policy lets no other script in
-  await session.send("Runtime.evaluate", { expression: axe });
-  return tab.evaluate(() => window.axe.run().then((r) => r.violations.map((v) => `${v.id}: ${v.nodes[0].target}`)));
-};
+const open = (browser, hash, { at = url, ...how } = {}) => tools.open(browser, at, hash, how);
 
 const answers = (tab, list) => tab.locator(`${list} li`).evaluateAll((items) =>
   items.map((li) => ({ name: li.querySelector(".name").textContent, value: Number(li.querySelector(".value").textContent),
@@ -141,7 +86,7 @@ async function clicks(browser) {
   const raw = await open(browser, "#model=svm");
   await raw.waitForFunction(() => document.getElementById("rows").value !== "");
   await raw.click("#paste button.main");
-  check("the label of a class is no count", /positive 1/.test(await raw.textContent("#facts")), await raw.textContent("#facts"));
+  check("the label of a class is no count", /positive class 1/.test(await raw.textContent("#facts")), await raw.textContent("#facts"));
   check("a model without columns has an example too", await until(async () => (await answers(raw, "#outputs")).length === 2, "an answer"));
   await raw.context().close();
 }
@@ -184,8 +129,8 @@ async function cards(browser) {
   await fetch(url + "predictions/multi", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"x": 0.1, "y": 0.2}' });
   await tab.waitForTimeout(5000);
   const later = await open(browser, "#model=people");
-  await later.waitForSelector("#charts .box");
-  const said = await later.locator("#charts .box").evaluateAll((all) => all.map((at) => at.textContent));
+  await later.waitForSelector("#charts tr");
+  const said = await later.locator("#charts tr").evaluateAll((all) => all.map((at) => at.textContent));
   check("a page opened after a request knows of it", said.some((text) => /^multi/.test(text) && /up to/.test(text)), said);
   await later.context().close();
   const idle = said.filter((text) => /no requests lately/.test(text));
@@ -414,6 +359,10 @@ async function interfaces(browser) {
   check("a request can be tried", await until(async () => /Status 200[^]*Healthy/.test(await tab.textContent("#get-ping .answered")), "an answer"));
   const post = "#post-predictions-model_name-";
   await tab.click(`${post} summary`);
+  check("its form begins with a body that the first model takes", await until(async () => (await tab.inputValue(`${post} textarea`)) !== "", "a body"));
+  await tab.click(`${post} button.main`);
+  check("which is answered as it stands", await until(async () => /Status 200/.test(await tab.textContent(`${post} .answered`)), "an answer"),
+    await tab.textContent(`${post} .answered`));
   await tab.fill(`${post} [data-name=model_name]`, "spiral");
   await tab.fill(`${post} textarea`, "[0.5, 0.5]");
   await tab.click(`${post} button.main`);
@@ -421,6 +370,18 @@ async function interfaces(browser) {
   await tab.fill(`${post} textarea`, "[0.5]");
   await tab.click(`${post} button.main`);
   check("and one that is refused says so", await until(async () => /Status 400[^]*want 2/.test(await tab.textContent(`${post} .answered`)), "a refusal"));
+  await tab.selectOption(`${post} select`, "image/png");
+  await tab.fill(`${post} [data-name=model_name]`, "pad");
+  fs.writeFileSync(path.join(out, "dot.png"), Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==", "base64"));
+  await tab.setInputFiles(`${post} [type=file]`, path.join(out, "dot.png"));
+  await tab.click(`${post} button.main`);
+  check("a body that is a file is chosen and sent", await until(async () => /Status 200/.test(await tab.textContent(`${post} .answered`)), "an answer"),
+    await tab.textContent(`${post} .answered`));
+  const similar = "#get-models-model_name-similar";
+  await tab.click(`${similar} summary`);
+  check("a parameter has the range and the values of its schema", await tab.getAttribute(`${similar} [data-name=k]`, "max") === "1000"
+    && await tab.locator(`${similar} select[data-name=exact] option`).count() === 3);
+  check("requests stand in groups", await tab.locator("#operations h2").allTextContents().then((all) => all[0] === "Predictions" && all.length >= 4));
   await tab.context().close();
 }
 
@@ -485,11 +446,6 @@ async function sizes() {
     check("the tests come to their end", false, String(error));
   } finally {
     await browser.close();
-    for (const { child } of servers) {
-      child.removeAllListeners("exit");
-      child.kill("SIGTERM");
-    }
+    finish(servers);
   }
-  console.log(`1..${cases}`);
-  process.exitCode = failed > 0 ? 1 : 0;
 })();

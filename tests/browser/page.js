@@ -95,6 +95,12 @@ async function desktop(browser, scheme) {
   await page.click("#analogy button");
   await page.waitForSelector("#answers li");
   check(`${scheme}: paris is to france as rome is to italy`, (await page.textContent("#answers li .name")) === "italy");
+  check(`${scheme}: the map draws the analogy`, await until(() => page.evaluate(() => wordMap.state().answer === "italy"), "two arrows"));
+  check(`${scheme}: the address has the analogy`, /a=paris&b=france&c=rome/.test(page.url()), page.url());
+  const second = await page.textContent("#answers li:nth-child(2) .name");
+  await page.click("#answers li:nth-child(2) .name");
+  check(`${scheme}: another answer is drawn when it is pressed, if it is common`, await page.evaluate((word) => wordMap.state().answer === word, second)
+    || /not all of these/.test(await page.textContent("#map-state")));
   for (let i = 0; i < 40; i++) await page.request.get("http://127.0.0.1:18099/models/words/similar?word=rome");
   await page.waitForTimeout(3500);
   await page.screenshot({ path: path.join(out, `desktop-${scheme}.png`), fullPage: true });

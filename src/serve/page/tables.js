@@ -1,6 +1,6 @@
 /* Rows: a form by the columns that a model learned from, or sliders for its inputs; rows pasted
  * as they are; and the decision regions of nets of two inputs, with a point to drag. */
-import { answerInto, ask, asJson, asText, byId, complain, hideCall, later, make, page, predictions, showBars, submit, turns } from "./ask.js";
+import { answerInto, ask, asJson, asText, byId, complain, hideCall, later, make, page, predictions, showBars, submit, latest } from "./ask.js";
 
 const SLIDERS_MOST = 16; // inputs without names; more are a list
 const FIELDS_MOST = 60;
@@ -142,7 +142,7 @@ function build() {
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-const turn = turns();
+const newest = latest();
 const valuesOf = () => fields.map((f) => f.get());
 
 function bodyOf(values) {
@@ -181,7 +181,7 @@ async function askForm(push) {
   page.remember({ row: JSON.stringify(values) }, push);
   drawPoint();
   await answerInto({ path: predictions(), options: asJson(bodyOf(values)), behind: byId("ask"), results: [byId("outputs")],
-    mine: turn(), show: showAnswer });
+    mine: newest(), show: showAnswer });
 }
 
 const changed = later(() => askForm(false), 120);
@@ -201,7 +201,7 @@ async function askRows() {
   page.remember({ rows: text }, true);
   const several = (said) => Array.isArray(said) && (form.kind === "logreg" || typeof said[0] === "object");
   await answerInto({ path: predictions(), options: /^\s*[[{]/.test(text) ? { ...asText(text), headers: { "Content-Type": "application/json" } } : asText(text),
-    behind: byId("paste"), results: [byId("outputs")], mine: turn(),
+    behind: byId("paste"), results: [byId("outputs")], mine: newest(),
     show: (said) => (several(said) && (linesOf(text) > 1 || said.length !== 1) ? showSeveral(said) : showAnswer(several(said) ? said[0] : said)) });
 }
 
@@ -321,7 +321,7 @@ byId("regions-canvas").addEventListener("pointerdown", (event) => {
 });
 byId("regions-canvas").addEventListener("pointermove", (event) => { if (event.buttons) pointTo(event); });
 
-const formTurn = turns();
+const newestForm = latest();
 
 /* What the address says, or an example to begin with. */
 function begin(params) {
@@ -342,7 +342,7 @@ function begin(params) {
 
 export const tables = {
   async show(params) {
-    const mine = formTurn(), m = page.model();
+    const mine = newestForm(), m = page.model();
     try {
       const said = await ask(`models/${encodeURIComponent(m.name)}/form?version=${encodeURIComponent(m.version)}`);
       if (!mine()) return;
