@@ -13,6 +13,7 @@ const EXAMPLES = [["man", "king", "woman"], ["france", "paris", "germany"], ["bi
 const NEAREST = 1, FARTHEST = 400; // scales of the view
 const GRID = 64; // cells along each side of the map, for finding what is pointed at
 const PHASES = 4; // places of a point within a pixel, along each side
+const LABEL_MOST = 32; // characters of a word that are written on the map
 const FLIGHT = 600, MORPH = 900; // milliseconds
 
 /* ---- Data --------------------------------------------------------------------------- */
@@ -429,10 +430,12 @@ export function mount(root, data, options = {}) {
     return [...new Set(out)];
   }
 
+  const labelOf = (i) => (map.words[i].length > LABEL_MOST ? map.words[i].slice(0, LABEL_MOST - 1) + "…" : map.words[i]);
+
   function widthOf(pen, i) {
     if (!widths[i]) {
       pen.font = "10px system-ui, sans-serif";
-      widths[i] = pen.measureText(map.words[i]).width;
+      widths[i] = pen.measureText(labelOf(i)).width;
     }
     return widths[i];
   }
@@ -457,10 +460,10 @@ export function mount(root, data, options = {}) {
       const x = toX(places[2 * i]), y = toY(places[2 * i + 1]), w = (widthOf(pen, i) * size) / 10;
       if (x < 0 || x > wide || y < 0 || y > high) return;
       const before = x + r + 4 + w > wide - 2;
-      const b = { x: (before ? x - r - 4 - w : x + r + 3) - air, y: y - size * 0.6 - air / 2, w: w + 2 * air, h: size * 1.2 + air };
+      const b = { x: (before ? Math.max(2, x - r - 4 - w) : x + r + 3) - air, y: y - size * 0.6 - air / 2, w: w + 2 * air, h: size * 1.2 + air };
       if (!must && !free(b)) return;
       take(b);
-      out.push({ i, text: map.words[i], size, bold: bold.has(i), x: b.x + air, y: y + size * 0.36, w });
+      out.push({ i, text: labelOf(i), size, bold: bold.has(i), x: b.x + air, y: y + size * 0.36, w });
     };
     if (view.scale < 2.5 && !first.length && !morph) {
       pen.font = "700 15px system-ui, sans-serif";

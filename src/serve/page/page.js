@@ -54,7 +54,7 @@ function newCard(m) {
     trouble: make("span", { class: "trouble" }),
   };
   at.card = make("button", { class: "card", type: "button", "data-key": keyOf(m), onclick: () => choose(keyOf(m)) },
-    at.name, " ", at.version, make("span", { class: "state quiet" }, at.dot, at.state, at.kind), at.trouble);
+    make("span", {}, at.name, " ", at.version), make("span", { class: "state quiet" }, at.dot, at.state, at.kind), at.trouble);
   return at;
 }
 
@@ -69,11 +69,9 @@ function updateCard(at, m) {
 
 /* ---- Health ---------------------------------------------------------------------------------- */
 
-/* One point alone is a dot: its end is round. */
 function line(points, of, most) {
   const x = (i) => (100 * (i + HISTORY - points.length)) / (HISTORY - 1), y = (p) => 38 - 36 * Math.min(1, p[of] / most);
-  const path = points.map((p, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(p).toFixed(1)}`);
-  return path.length === 1 ? path[0] + path[0].replace("M", "L") : path.join("");
+  return points.map((p, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(p).toFixed(1)}`).join("");
 }
 
 function newChart(m) {

@@ -52,7 +52,7 @@ function numberField(column, i) {
     changed();
   });
   return { column, name: column.name, set, get,
-    at: make("div", { class: large ? "field wide" : "field" }, make("label", { for: id }, column.name), number, ...(large ? [] : [slider])) };
+    at: make("div", { class: large ? "field wide" : "field" }, make("label", { for: id, title: column.name }, column.name), number, ...(large ? [] : [slider])) };
 }
 
 /* A category: one of the values seen or, where there are many, any text. */
@@ -66,7 +66,7 @@ function categoryField(column, i) {
   return { column, name: column.name,
     set: (x) => { input.value = x === null ? "" : x; },
     get: () => (input.value === "" ? null : input.value),
-    at: make("div", { class: "field" }, make("label", { for: id }, column.name), input,
+    at: make("div", { class: "field" }, make("label", { for: id, title: column.name }, column.name), input,
       ...(many ? [make("datalist", { id: id + "-list" }, ...texts.map((text) => make("option", { value: text })))] : [])) };
 }
 
@@ -95,13 +95,14 @@ function fillFields() {
   for (const f of fields) f.set(row && row[f.name] !== undefined ? row[f.name] : exampleOf(f.column));
 }
 
-/* One row of text that models of rows without columns understand. */
+/* One row of text that a model without a form understands. */
 function exampleText() {
   const kept = keptExample();
   if (kept) return kept.text;
   const hex = () => Math.floor(Math.random() * 2 ** 32).toString(16).padStart(8, "0");
   if (form.format === "criteo")
     return [...Array.from({ length: 13 }, () => Math.floor(Math.random() * 30)), ...Array.from({ length: 26 }, hex)].join("\t");
+  if (form.columns) return JSON.stringify(Object.fromEntries(form.columns.filter(isUsed).map((c) => [c.name, exampleOf(c)])));
   if (form.format === "vw") return "| a:1 b:0.5";
   if (form.format === "libsvm") return "0 1:1 2:0.5";
   return JSON.stringify(Array(form.inputs || 1).fill(0));
