@@ -95,12 +95,16 @@ async function desktop(browser, scheme) {
   await page.click("#analogy button");
   await page.waitForSelector("#answers li");
   check(`${scheme}: paris is to france as rome is to italy`, (await page.textContent("#answers li .name")) === "italy");
-  check(`${scheme}: the map draws the analogy`, await until(() => page.evaluate(() => wordMap.state().answer === "italy"), "two arrows"));
+  check(`${scheme}: the map draws the analogy`, await until(() => page.evaluate(() => wordMap.state().answer === "italy" && !wordMap.state().moving), "two arrows"));
+  const four = ["paris", "france", "rome", "italy"], boxes = (await page.evaluate(() => wordMap.state().labels)).filter((l) => four.includes(l.text));
+  check(`${scheme}: its four words are written, none over another`, boxes.length === 4 && boxes.every((a) => boxes.every((b) => a === b
+    || a.x + a.w <= b.x || b.x + b.w <= a.x || Math.abs(a.y - b.y) >= a.h * 0.9)), boxes);
   check(`${scheme}: the address has the analogy`, /a=paris&b=france&c=rome/.test(page.url()), page.url());
   const second = await page.textContent("#answers li:nth-child(2) .name");
   await page.click("#answers li:nth-child(2) .name");
   check(`${scheme}: another answer is drawn when it is pressed, if it is common`, await page.evaluate((word) => wordMap.state().answer === word, second)
     || /not all of these/.test(await page.textContent("#map-state")));
+  await page.waitForFunction(() => !wordMap.state().moving);
   for (let i = 0; i < 40; i++) await page.request.get("http://127.0.0.1:18099/models/words/similar?word=rome");
   await page.waitForTimeout(3500);
   await page.screenshot({ path: path.join(out, `desktop-${scheme}.png`), fullPage: true });

@@ -459,11 +459,14 @@ export function mount(root, data, options = {}) {
     const place = (i, size, must) => {
       const x = toX(places[2 * i]), y = toY(places[2 * i + 1]), w = (widthOf(pen, i) * size) / 10;
       if (x < 0 || x > wide || y < 0 || y > high) return;
-      const before = x + r + 4 + w > wide - 2;
-      const b = { x: (before ? Math.max(2, x - r - 4 - w) : x + r + 3) - air, y: y - size * 0.6 - air / 2, w: w + 2 * air, h: size * 1.2 + air };
-      if (!must && !free(b)) return;
+      const box = (left, middle) => ({ x: left - air, y: middle - size * 0.6 - air / 2, w: w + 2 * air, h: size * 1.2 + air });
+      const apart = size * 1.2 + air; // from one line to the next
+      const right = x + r + 3, before = Math.max(2, x - r - 4 - w), fits = right + w + 1 <= wide - 2;
+      const ways = [[fits ? right : before, y], ...(must ? [[before, y], [x - w / 2, y - apart], [x - w / 2, y + apart]] : [])];
+      const b = ways.map(([left, middle]) => box(left, middle)).find(free) || (must ? box(...ways[0]) : null);
+      if (!b) return;
       take(b);
-      out.push({ i, text: labelOf(i), size, bold: bold.has(i), x: b.x + air, y: y + size * 0.36, w });
+      out.push({ i, text: labelOf(i), size, bold: bold.has(i), x: b.x + air, y: b.y + air / 2 + size * 0.96, w });
     };
     if (view.scale < 2.5 && !first.length && !morph) {
       pen.font = "700 15px system-ui, sans-serif";

@@ -43,11 +43,17 @@ function exampleOf(schema, deep = 0) {
 
 /* ---- What a model is asked with ------------------------------------------------------------ */
 
+/* A number about the middle; beyond what JSON's readers take for a whole number, as text. */
+function middle(column) {
+  const x = column.mean || 0;
+  return Math.abs(x) > Number.MAX_SAFE_INTEGER ? String(BigInt(Math.round(x))) : Number(x.toPrecision(4));
+}
+
 /* A row about the middle of the data, numbers for inputs without names, or a text. */
 function inputOf(form) {
   const used = (form.columns || []).filter((c) => c.kind === "number" || c.kind === "category");
   if (used.length > 0 && form.width === form.columns.length)
-    return Object.fromEntries(used.map((c) => [c.name, c.kind === "number" ? Number((c.mean || 0).toPrecision(4)) : (c.values[0] || { text: null }).text]));
+    return Object.fromEntries(used.map((c) => [c.name, c.kind === "number" ? middle(c) : (c.values[0] || { text: null }).text]));
   if (form.inputs) return Array(form.inputs).fill(0);
   return form.format ? { features: { 1: 1 } } : "the";
 }

@@ -158,7 +158,7 @@ function rowsOf(answer) {
     const other = label && label.values.map((v) => v.text).filter((text) => text !== positive);
     return [[positive, answer], [other && other.length === 1 ? other[0] : "not " + positive, 1 - answer]];
   }
-  if (answer && answer.probabilities) return answer.probabilities.map((p, i) => [form.classes[i] || "class " + i, p]);
+  if (answer && answer.probabilities) return answer.probabilities.map((p, i) => [nameOf(i), p]);
   if (Array.isArray(answer)) return answer.map((x, i) => [nameOf(i), x]);
   if (typeof answer === "number") return [[nameOf(0), answer]];
   const entries = Object.entries(answer || {}).filter(([, v]) => typeof v === "number");

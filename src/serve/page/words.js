@@ -44,6 +44,7 @@ async function analogy(push = true) {
 /* As two arrows on the map; words that are not among the commonest are not there. */
 function drawAnalogy(four) {
   drawn = four;
+  for (const name of byId("answers").querySelectorAll("button")) name.setAttribute("aria-pressed", String(name.textContent === four[3]));
   if (wordMap && wordMap.showAnalogy(...four)) byId("map-state").textContent = "";
   else if (wordMap) byId("map-state").textContent = "The map has the commonest words, and not all of these.";
 }
