@@ -50,6 +50,7 @@ function train() {
 let url = "";
 const open = (browser, hash, { at = url, ...how } = {}) => tools.open(browser, at, hash, how);
 
+/* Names with their numbers and the lengths of their bars. */
 const answers = (tab, list) => tab.locator(`${list} li`).evaluateAll((items) =>
   items.map((li) => ({ name: li.querySelector(".name").textContent, value: Number(li.querySelector(".value").textContent),
     width: li.querySelector(".bar i") ? parseFloat(li.querySelector(".bar i").style.width) : null })));
@@ -141,14 +142,16 @@ async function cards(browser) {
 }
 
 async function bars(browser) {
-  for (const name of ["spiral", "multi", "pad", "news", "next"]) {
+  for (const name of ["spiral", "multi", "pad", "news", "next", "people", "words"]) {
     const tab = await open(browser, "#model=" + name);
     await tab.waitForSelector(".card");
     if (name === "pad") await scribble(tab);
     if (name === "news") await tab.fill("#written", story());
     if (name === "next") await tab.fill("#typed", "the king of the");
-    const list = { pad: "#classes", news: "#label-bars", next: "#next" }[name] || "#outputs";
+    if (name === "words") await deeds.words(tab);
+    const list = { pad: "#classes", news: "#label-bars", next: "#next", words: "#near" }[name] || "#outputs";
     await tab.waitForSelector(list + " li");
+    await tab.waitForTimeout(100);
     const shown = await answers(tab, list);
     check(`${name}: a bar is as long as its probability`, shown.every((a) => Math.abs(a.width - 100 * a.value) < 0.06), shown);
     await tab.context().close();
@@ -183,6 +186,7 @@ async function tokens(browser, at) {
   await tab.fill("#token", "another-token-than-that");
   await tab.keyboard.press("Enter");
   check("a wrong token is said to be wrong", await until(async () => /did not accept/.test(await tab.textContent("#door-trouble")), "a word"));
+  check("axe finds nothing where a token is asked for", (await violations(tab)).length === 0, await violations(tab));
   check("and another is asked for", await tab.locator("#door[open]").count() === 1);
   await tab.fill("#token", "a-token-of-inference");
   await tab.keyboard.press("Enter");
@@ -291,6 +295,15 @@ async function pictures(browser) {
     document.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
   });
   check("a picture pasted is answered", await until(async () => ((await answers(tab, "#classes"))[0] || {}).name === "1", "a lying bar"));
+  const dropped = tab.asked.length;
+  await tab.evaluate(async () => {
+    const blob = await new Promise((done) => byName("pad").toBlob(done)), data = new DataTransfer();
+    function byName(id) { return document.getElementById(id); }
+    data.items.add(new File([blob], "upright.png", { type: "image/png" }));
+    byName("drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+  });
+  check("a picture dropped is answered", await until(async () => tab.asked.length > dropped && await tab.locator("#classes li").count() === 2
+    && await tab.locator("#trouble").isHidden(), "an answer"));
   check("the camera is not asked for before somebody presses", await tab.evaluate(() => window.cameras) === 0);
   const before = tab.asked.length;
   await tab.click("#camera");
@@ -309,10 +322,14 @@ async function texts(browser) {
   await next.waitForSelector(".card");
   await next.type("#typed", "the king of the", { delay: 15 });
   await next.waitForSelector("#next li");
+  await next.waitForTimeout(300);
   check("typing asks once it pauses", next.asked.length <= 3, next.asked.length);
   const word = (await answers(next, "#next"))[0].name;
+  check("next words come with their probabilities", (await answers(next, "#next")).every((a, i, all) => a.value > 0 && (i === 0 || a.value <= all[i - 1].value)));
   await next.locator("#next button").first().click();
   check("a next word pressed is taken", (await next.inputValue("#typed")) === `the king of the ${word} `);
+  await next.fill("#typed", "qqqq");
+  check("that no word is known is said", await until(async () => /knows none/.test(await next.textContent("#next")), "a sentence"));
   await next.context().close();
 
   const tab = await open(browser, "#model=news");
@@ -322,7 +339,11 @@ async function texts(browser) {
   const words = story().split(/\s+/).length;
   check("each word is marked by how much it counted", await tab.locator("#counted mark").count() === words);
   check("all words are left out in one request", tab.asked.length === 2 && JSON.parse(tab.asked[1].body).texts.length === words, tab.asked.length);
+  check("the labels stand before the words that counted", await tab.evaluate(() =>
+    (document.getElementById("label-bars").compareDocumentPosition(document.getElementById("counted")) & 4) === 4));
   check("those that counted most are listed", await tab.locator("#counted-most li").count() === 5);
+  await tab.fill("#written", Array(100).fill("mumu").join(" "));
+  check("of long texts it is said that no words are shown", await until(async () => /2 to 80 words/.test(await tab.textContent("#counted")), "a sentence"));
   await tab.context().close();
 }
 
@@ -342,8 +363,10 @@ async function calls(browser) {
   check("Python does", Number(python) === json, python);
   const node = execFileSync("node", ["--input-type=module", "-e", await as("JavaScript")], { encoding: "utf8", timeout: 20000 });
   check("and JavaScript", Number(node) === json, node);
+  await tab.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await tab.click("#call-copy");
-  check("it can be copied", await until(async () => (await tab.textContent("#call-copy")) === "Copied", "a copy"));
+  check("it can be copied", await until(async () => (await tab.textContent("#call-copy")) === "Copied", "a copy")
+    && (await tab.evaluate(() => navigator.clipboard.readText())) === await tab.textContent("#call-code"));
   await tab.context().close();
 }
 
@@ -402,7 +425,7 @@ async function everyKind(browser) {
     for (const name of [...models, "interface"]) {
       const tab = await open(browser, name === "interface" ? name : "#model=" + name, { width, scheme });
       await tab.waitForSelector(name === "interface" ? ".operation" : ".card");
-      if (name === "interface") await tab.click("#get-ping summary");
+      if (name === "interface") for (const id of ["get-ping", "post-predictions-model_name-"]) await tab.click(`#${id} summary`);
       else await (deeds[name] || ((t) => t.waitForSelector("#outputs li")))(tab);
       if (name !== "interface") await tab.click("#call summary");
       await tab.waitForTimeout(300);

@@ -42,6 +42,18 @@ async function violations(page) {
   return found.violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120))]);
 }
 
+/* Lines of a drawing that are no rims of points. */
+const strokes = (page) => page.evaluate(() => {
+  const p = CanvasRenderingContext2D.prototype, { stroke, arc, beginPath } = p;
+  let lines = 0, round = false;
+  p.beginPath = function (...a) { round = false; return beginPath.apply(this, a); };
+  p.arc = function (...a) { round = true; return arc.apply(this, a); };
+  p.stroke = function (...a) { lines += round ? 0 : 1; return stroke.apply(this, a); };
+  window.wordMap.drawNow();
+  Object.assign(p, { stroke, arc, beginPath });
+  return lines;
+});
+
 /* Labels that touch another. */
 function overlaps(labels) {
   const found = [];
@@ -61,6 +73,13 @@ async function desktop(browser, scheme) {
   const first = await state(page);
   check(`${scheme}: labels are there and none overlaps another`, first.labels.length > 20 && overlaps(first.labels).length === 0, overlaps(first.labels));
   await page.screenshot({ path: path.join(out, `map-${scheme}.png`) });
+  check(`${scheme}: words have the colour of their cluster`, await page.evaluate(() => {
+    const rgb = (text) => text.match(/\d+/g).slice(0, 3).join();
+    const dots = [...document.querySelectorAll(".wm-legend .wm-dot")].map((dot) => rgb(getComputedStyle(dot).backgroundColor));
+    const canvas = document.querySelector("canvas"), px = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data, seen = new Set();
+    for (let i = 0; i < px.length; i += 4) seen.add([px[i], px[i + 1], px[i + 2]].map((x) => x >> 4).join());
+    return dots.length === 12 && new Set(dots).size === 12 && dots.every((d) => seen.has(d.split(",").map((x) => x >> 4).join()));
+  }));
   check(`${scheme}: axe finds nothing`, (await violations(page)).length === 0, await violations(page));
   const idle = (await state(page)).frames;
   await page.waitForTimeout(300);
@@ -76,6 +95,7 @@ async function desktop(browser, scheme) {
   check(`${scheme}: search flies to the word`, now.word === word && now.view.scale > 1.2, now.view);
   const place = await page.evaluate((w) => window.wordMap.place(w), word);
   check(`${scheme}: it is on the screen`, place.x > 0 && place.x < 950 && place.y > 0 && place.y < 860, place);
+  check(`${scheme}: lines lead to its ten nearest`, await strokes(page) >= 10, await strokes(page));
   check(`${scheme}: its ten nearest stand in a table`, await page.locator(".wm-word tbody tr").count() === 10);
   check(`${scheme}: they are said to whoever listens`, new RegExp("^" + word + "\\. Nearest: ").test(await page.textContent("[role=status]")));
   check(`${scheme}: zoomed in, other labels appear`, now.labels.some((l) => !first.labels.some((f) => f.text === l.text)));
@@ -91,7 +111,7 @@ async function desktop(browser, scheme) {
   await page.click(".wm-analogy button");
   await rest(page);
   now = await state(page);
-  check(`${scheme}: an analogy is answered and drawn`, now.answer && !three.includes(now.answer) && await page.locator(".wm-answer li").count() === 5, now.answer);
+  check(`${scheme}: an analogy is answered and drawn as two lines`, await strokes(page) === 2 && now.answer && !three.includes(now.answer) && await page.locator(".wm-answer li").count() === 5, now.answer);
   await page.screenshot({ path: path.join(out, `map-${scheme}-analogy.png`) });
   await page.fill(".wm-analogy [name=a]", "no such word");
   await page.click(".wm-analogy button");

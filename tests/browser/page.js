@@ -88,6 +88,7 @@ async function desktop(browser, scheme) {
   check(`${scheme}: twenty neighbours are listed`, await page.locator("#near li").count() === 20);
   await page.waitForSelector("#word-map canvas");
   check(`${scheme}: a map of the commonest words is made and shown`, (await page.evaluate(() => wordMap.state().labels.length)) > 10);
+  check(`${scheme}: it has 2,000 words or more`, await until(async () => /^3,000 of /.test(await page.textContent("#word-map .wm-quiet")), "the words"));
   check(`${scheme}: it shows the word that was asked for`, await until(() => page.evaluate(() => wordMap.state().word === "paris"), "the word"));
   await page.fill("#analogy [name=a]", "paris");
   await page.fill("#analogy [name=b]", "france");
@@ -139,6 +140,22 @@ async function desktop(browser, scheme) {
   check(`${scheme}: and the guess can be pressed`, await until(async () => page.locator("#trouble").isHidden(), "an answer"));
   check(`${scheme}: nothing else is asked for`, outside.length === 0, outside);
   check(`${scheme}: no script fails`, errors.filter((e) => !/404/.test(e)).length === 0, errors);
+  await page.close();
+}
+
+/* Principal components at once: what the server says while it makes the rest is held here. */
+async function first(browser) {
+  const page = await browser.newPage({ viewport: { width: 1000, height: 800 } });
+  let making = true;
+  await page.route("**/map?*", (route) => (making && !/layout=pca/.test(route.request().url())
+    ? route.fulfill({ json: { making: 0.2, first: true } }) : route.continue()));
+  await page.goto("http://127.0.0.1:18099/#model=words&word=king");
+  await page.waitForSelector("#word-map canvas");
+  check("a map is there while another is made, and both is said", /By principal components so far; a map by t-SNE is being made: 20 %/.test(await page.textContent("#map-state")),
+    await page.textContent("#map-state"));
+  check("the word is shown on it", await until(() => page.evaluate(() => wordMap.state().word === "king"), "king"));
+  making = false;
+  check("then the whole is", await until(async () => (await page.textContent("#map-state")) === "" && await page.evaluate(() => wordMap.state().layout === "t-SNE"), "t-SNE"));
   await page.close();
 }
 
@@ -222,6 +239,7 @@ async function door(browser) {
     for (const port of [18099, 18098, 18097]) await until(async () => { try { return (await fetch(`http://127.0.0.1:${port}/ping`)).ok; } catch { return false; } }, "the server");
     await desktop(browser, "light");
     await desktop(browser, "dark");
+    await first(browser);
     await phone(browser);
     await keyboard(browser);
     await others(browser);
