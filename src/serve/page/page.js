@@ -7,7 +7,7 @@ import { labels, nextWords } from "./texts.js";
 import { words } from "./words.js";
 
 const HISTORY = 90; // points of a chart, one a second
-const PATIENCE = 10000; // milliseconds until a server that says nothing is said to be silent
+const SILENCE = 10000; // milliseconds until a server that says nothing is said to be silent
 const ADDRESS_MOST = 4000; // characters of what was asked that are kept
 const history = new Map(); // "name/version" -> [{p50, p99, told, requests}]
 const cards = new Map(), charts = new Map(); // "name/version" -> what is shown of it
@@ -128,7 +128,7 @@ function uptime(s) {
 
 async function look() {
   try {
-    const stats = await ask("stats", { signal: AbortSignal.timeout(PATIENCE) });
+    const stats = await ask("stats", { signal: AbortSignal.timeout(SILENCE) });
     models = stats.models;
     for (const m of models) {
       const points = history.get(keyOf(m)) || [], last = points[points.length - 1];
