@@ -151,7 +151,7 @@ async function first(browser) {
     ? route.fulfill({ json: { making: 0.2, first: true } }) : route.continue()));
   await page.goto("http://127.0.0.1:18099/#model=words&word=king");
   await page.waitForSelector("#word-map canvas");
-  check("a map is there while another is made, and both is said", /By principal components so far; a map by t-SNE is being made: 20 %/.test(await page.textContent("#map-state")),
+  check("a map is there while another is made, and both is said", /By principal components so far; a map by t-SNE is being made: 20 %/.test(await page.textContent(".map-state")),
     await page.textContent("#map-state"));
   check("the word is shown on it", await until(() => page.evaluate(() => wordMap.state().word === "king"), "king"));
   making = false;

@@ -137,6 +137,32 @@ async function unloaded(browser, server) {
   await tab.context().close();
 }
 
+/* Another file under the same name. */
+async function replaced(browser, url) {
+  const tab = await open(browser, url, "#model=renewed&word=sea");
+  await tab.waitForSelector("#near li");
+  fs.copyFileSync(path.join(out, "odd.vec"), path.join(out, "renewed.new"));
+  fs.renameSync(path.join(out, "renewed.new"), path.join(out, "renewed.vec"));
+  check("a model whose file is replaced is shown as it is now", await until(async () => /73 words, 8 dimensions/.test(await tab.textContent("#facts")), "other facts"));
+  check("and what was asked is asked of it again", await until(async () => await tab.inputValue("#word") === "sea" && await tab.locator("#trouble").isVisible(), "a refusal"));
+  await tab.context().close();
+}
+
+/* So many models that their cards would fill the page. */
+async function many(browser) {
+  const server = await serve(...Array.from({ length: 60 }, (_, i) => `model${i}=one.vec`));
+  for (const width of [390, 1280]) {
+    const tab = await open(browser, server.url, "#model=model47", { width });
+    await tab.waitForSelector("#panel:not([hidden])");
+    const panel = await tab.locator("#panel").boundingBox(), card = await tab.locator('[data-key="model47/1.0"]').boundingBox(), all = await tab.locator("#models").boundingBox();
+    check(`${width}: of sixty models the one that is asked is in view`, panel.y < 600 && card.y >= all.y && card.y + card.height <= all.y + all.height + 1, [panel, card, all]);
+    check(`${width}: axe finds nothing with so many`, (await violations(tab)).length === 0, await violations(tab));
+    await tab.screenshot({ path: path.join(out, `trouble-many-${width}.png`) });
+    await tab.context().close();
+  }
+  server.child.kill("SIGTERM");
+}
+
 async function slow(browser, url) {
   const tab = await open(browser, url, "#model=both&version=1.0");
   await tab.waitForSelector(".card");
@@ -203,13 +229,15 @@ async function keys(browser, url) {
 
 (async () => {
   make();
+  fs.copyFileSync(path.join(out, "one.vec"), path.join(out, "renewed.vec"));
   const servers = [await serve(...["odd=odd.vec", "huge=huge.vec", "both:1.0=one.vec", "both:2.0=two.vec", "oddrow=oddrow.shoal", "oddnet=oddnet.shoal",
-    "oddtext=oddtext.shoal", "wide=wide.shoal", "widenet=widenet.shoal"]),
+    "oddtext=oddtext.shoal", "wide=wide.shoal", "widenet=widenet.shoal", "renewed=renewed.vec"]),
     await serve("going=one.vec", "staying=two.vec", "--model-store", ".", "--management-address", "127.0.0.1:0")];
   const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
   try {
-    for (const part of [words, versions, wideTables, texts, slow, keys]) await part(browser, servers[0].url);
+    for (const part of [words, versions, wideTables, texts, slow, replaced, keys]) await part(browser, servers[0].url);
     await unloaded(browser, servers[1]);
+    await many(browser);
   } catch (error) {
     check("the tests come to their end", false, String(error));
   } finally {

@@ -27,7 +27,7 @@
 /* Clusters of points; bytes_print's percents are doubled. */
 #define ICON                                                                                       \
     "data:image/svg+xml,%%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%%3E"        \
-    "%%3Cg fill='%%232f64c9'%%3E%%3Ccircle cx='9' cy='10' r='5'/%%3E%%3Ccircle cx='18' cy='6' "     \
+    "%%3Cg fill='%%232f64c9'%%3E%%3Ccircle cx='9' cy='10' r='5'/%%3E%%3Ccircle cx='18' cy='6' "    \
     "r='3'/%%3E%%3C/g%%3E%%3Ccircle cx='23' cy='17' r='6' fill='%%23d2691e'/%%3E"                  \
     "%%3Ccircle cx='10' cy='24' r='4' fill='%%2320925a'/%%3E%%3C/svg%%3E"
 

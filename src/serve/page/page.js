@@ -140,7 +140,7 @@ async function look() {
     showHealth(stats.healthy ? "good" : "bad", stats.healthy ? "healthy" : "unhealthy");
     say(byId("about"), `shoal ${stats.version}, up ${uptime(stats.uptime)}`);
     if (!chosen && models.length > 0) follow();
-    else if (chosen) showGone();
+    else if (chosen) showChanges();
     showModels();
   } catch {
     showHealth("bad", "the server does not answer");
@@ -166,16 +166,15 @@ function fact(key, value) {
   return `${amount(value)} ${value === "1" ? name.replace(/s$/, "") : name}`;
 }
 
-/* A model may end, and come again, while it is looked at. */
-let isGone = false;
-function showGone() {
-  const gone = !current();
-  if (gone === isGone) return;
-  isGone = gone;
-  if (!gone) {
-    show(chosen, addressed() || {});
-    return;
-  }
+/* A model may end, come again, or be another of the same name, while it is looked at. */
+let isGone = false, shownAs = "";
+const nature = (m) => m.kind + JSON.stringify(m.facts);
+
+function showChanges() {
+  const m = current();
+  if (m && (isGone || nature(m) !== shownAs)) show(chosen, addressed() || {});
+  if (m || isGone) return;
+  isGone = true;
   const [name, version] = [chosen.slice(0, chosen.lastIndexOf("/")), chosen.slice(chosen.lastIndexOf("/") + 1)];
   leave();
   byId("facts").textContent = "";
@@ -198,6 +197,7 @@ function show(key, params) {
   isGone = false;
   leave();
   const m = current(), [panel, id] = panelOf(m);
+  shownAs = nature(m);
   byId("gone").hidden = true;
   document.title = m.name + " · shoal";
   byId("panel").hidden = false;
@@ -207,6 +207,9 @@ function show(key, params) {
   for (const at of document.querySelectorAll(".kind")) at.hidden = at.id !== id;
   for (const list of document.querySelectorAll("#panel .bars, #counted")) list.replaceChildren();
   showModels();
+  const card = cards.get(key).card; // which may lie further down among many
+  if (card.offsetTop < byId("models").scrollTop || card.offsetTop + card.offsetHeight > byId("models").scrollTop + byId("models").clientHeight)
+    byId("models").scrollTop = card.offsetTop - byId("models").clientHeight / 2;
   panel.show(params);
 }
 

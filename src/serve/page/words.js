@@ -1,5 +1,5 @@
 /* Word vectors: nearest words, analogies, and the map of the commonest words. */
-import { answerInto, ask, byId, latest, modelPath, page, Refused, showBars, submit } from "./ask.js";
+import { answerInto, ask, byId, latest, modelPath, page, Refused, say, showBars, submit } from "./ask.js";
 
 const SOON = 500; // milliseconds until the map is asked for again
 
@@ -45,8 +45,9 @@ async function analogy(push = true) {
 function drawAnalogy(four) {
   drawn = four;
   for (const name of byId("answers").querySelectorAll("button")) name.setAttribute("aria-pressed", String(name.textContent === four[3]));
-  if (wordMap && wordMap.showAnalogy(...four)) byId("map-state").textContent = "";
-  else if (wordMap) byId("map-state").textContent = "The map has the commonest words, and not all of these.";
+  if (!wordMap) return;
+  const isThere = wordMap.showAnalogy(...four);
+  if (!hasFirst) sayOfMap(isThere ? "" : "The map has the commonest words, and not all of these.");
 }
 
 /* ---- The map of the commonest words, which the server makes when it is first asked for -------- */
@@ -59,12 +60,18 @@ function endMap() {
   hasFirst = false;
 }
 
+/* A sentence, and a share that screen readers need not hear of each time it grows. */
+function sayOfMap(text, share) {
+  say(byId("map-state"), text);
+  say(byId("map-share"), share === undefined ? "" : Math.round(100 * share) + " %");
+}
+
 function forgetMap() {
   endMap();
   mapOf = "";
   drawn = null;
   byId("word-map").hidden = true;
-  byId("map-state").textContent = "";
+  sayOfMap("");
   byId("near-title").textContent = "Nearest words";
 }
 
@@ -86,7 +93,8 @@ async function showMap() {
     const first = data.first && !hasFirst ? await ask(path + "&layout=pca") : null;
     if (mapOf !== key) return;
     if (data.making === undefined) {
-      byId("map-state").textContent = "";
+      hasFirst = false;
+      sayOfMap("");
       putMap(mount, data);
       return;
     }
@@ -94,11 +102,10 @@ async function showMap() {
       putMap(mount, first);
       hasFirst = true;
     }
-    byId("map-state").textContent = (hasFirst ? "By principal components so far; a map by t-SNE" : "A map of the commonest words") +
-      ` is being made: ${Math.round(100 * data.making)} %`;
+    sayOfMap((hasFirst ? "By principal components so far; a map by t-SNE" : "A map of the commonest words") + " is being made:", data.making);
     setTimeout(() => { if (mapOf === key) showMap(); }, SOON);
   } catch (error) {
-    if (mapOf === key) byId("map-state").textContent = "No map: " + (error instanceof Refused ? error.message : "the server does not answer.");
+    if (mapOf === key) sayOfMap("No map: " + (error instanceof Refused ? error.message : "the server does not answer."));
   }
 }
 
