@@ -386,9 +386,12 @@ async function interfaces(browser) {
   await tab.click(`${post} button.main`);
   check("which is answered as it stands", await until(async () => /Status 200/.test(await tab.textContent(`${post} .answered`)), "an answer"),
     await tab.textContent(`${post} .answered`));
+  await tab.route("**/models/spiral/form", (route) => setTimeout(() => route.continue(), 500));
   await tab.fill(`${post} [data-name=model_name]`, "spiral");
   await tab.fill(`${post} textarea`, "[0.5, 0.5]");
   await tab.click(`${post} button.main`);
+  await tab.waitForTimeout(600);
+  check("a body that was typed stays", (await tab.inputValue(`${post} textarea`)) === "[0.5, 0.5]");
   check("one with a body too", await until(async () => /Status 200/.test(await tab.textContent(`${post} .answered`)), "an answer"));
   await tab.fill(`${post} textarea`, "[0.5]");
   await tab.click(`${post} button.main`);
@@ -404,6 +407,8 @@ async function interfaces(browser) {
   await tab.click(`${similar} summary`);
   check("a parameter has the range and the values of its schema", await tab.getAttribute(`${similar} [data-name=k]`, "max") === "1000"
     && await tab.locator(`${similar} select[data-name=exact] option`).count() === 3);
+  const codes = await tab.locator(`${post} .answers strong`).allTextContents();
+  check("answers that are alike are told once", codes.length === 2 && /^200$/.test(codes[0]) && /400, 404, .*default/.test(codes[1]), codes);
   check("requests stand in groups", await tab.locator("#operations h2").allTextContents().then((all) => all[0] === "Predictions" && all.length >= 4));
   await tab.context().close();
 }

@@ -113,13 +113,14 @@ function bodyFields(id, operation) {
     if (wantsFile || text.value !== preset) return;
     let example = examples.length > 0 ? resolve(examples[0]).value : exampleOf(media.schema || {});
     if (model && /predictions|invoke/.test(id)) example = await inputFor(model);
+    if (text.value !== preset) return; // somebody began to type
     if (type.value === "application/x-www-form-urlencoded")
       example = new URLSearchParams({ data: typeof example === "string" ? example : JSON.stringify(example) }).toString();
     preset = type.value === "application/json" || typeof example !== "string" ? JSON.stringify(example) : example;
     text.value = preset;
   }
   return { follow, type, at: [
-    make("div", { class: "field" }, make("label", { for: id + "-type" }, "Content-Type"), type),
+    make("div", { class: "fields one" }, make("div", { class: "field" }, make("label", { for: id + "-type" }, "Content-Type"), type)),
     make("p", { class: "quiet" }, "It takes ", takes), texts, files] };
 }
 
@@ -161,6 +162,19 @@ async function send(form, method, path, out) {
   }
 }
 
+/* [[what, codes]...]: codes that are answered alike stand together. */
+function answersOf(operation) {
+  const alike = new Map();
+  for (const [code, response] of Object.entries(operation.responses || {})) {
+    const r = resolve(response), [[type, content] = []] = Object.entries(r.content || {});
+    const said = { what: r.description || "", type: content && content.schema ? typeOf(content.schema) : type };
+    const key = JSON.stringify(said);
+    if (!alike.has(key)) alike.set(key, [said, []]);
+    alike.get(key)[1].push(code);
+  }
+  return [...alike.values()];
+}
+
 function operationBox(path, method, operation, known, shared) {
   const id = `${method}-${path}`.replace(/[^\w]+/g, "-"), out = make("div", { class: "answered", "aria-live": "polite" });
   const parameters = [...(shared || []), ...(operation.parameters || [])];
@@ -173,11 +187,7 @@ function operationBox(path, method, operation, known, shared) {
   const model = form.querySelector("[data-name=model_name]"), follow = () => body && body.follow(model && model.value);
   if (body) body.type.addEventListener("change", follow);
   if (model) model.addEventListener("change", follow);
-  const answers = Object.entries(operation.responses || {}).map(([code, response]) => {
-    const r = resolve(response), [[type, content] = []] = Object.entries(r.content || {});
-    return make("li", {}, make("strong", {}, code), " ", r.description || "", " ",
-      ...(content && content.schema ? [make("code", {}, typeOf(content.schema))] : type ? [make("code", {}, type)] : []));
-  });
+  const answers = answersOf(operation).map(([said, codes]) => make("li", {}, make("strong", {}, codes.join(", ")), " ", said.what, " ", ...(said.type ? [make("code", {}, said.type)] : [])));
   return make("details", { class: "operation", id, ontoggle: follow },
     make("summary", {}, make("span", { class: "method " + method }, method.toUpperCase()), " ", make("code", {}, path), " ",
       make("span", { class: "quiet" }, operation.summary || operation.description || "")),
