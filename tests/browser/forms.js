@@ -246,7 +246,7 @@ async function regions(browser) {
   });
   check("the regions of four classes have colours", colours >= 4, colours);
   const batches = tab.asked.filter((a) => a.url.endsWith("/infer"));
-  check("all their points are one request", batches.length === 1 && JSON.parse(batches[0].body).inputs[0].shape[0] > 3000, batches.length);
+  check("all their points are one request", batches.length === 1 && JSON.parse(batches[0].body).inputs[0].shape[0] > 4000, batches.length);
   const box = await tab.locator("#regions-canvas").boundingBox(), values = () => tab.locator("#fields input[type=number]").evaluateAll((all) => all.map((i) => Number(i.value)));
   await tab.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await tab.mouse.down();

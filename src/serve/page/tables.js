@@ -4,7 +4,7 @@ import { answerInto, ask, asJson, asText, byId, complain, hideCall, later, make,
 
 const SLIDERS_MOST = 16; // inputs without names; more are a list
 const FIELDS_MOST = 60;
-const GRID = 56; // points of the regions along a side
+const GRID = 64; // points of the regions along a side: 4,096 in one request, which is all a server takes
 const ROWS_SHOWN = 200;
 const COLOURS = ["#0b6bcb", "#d1610a", "#1a7f4b", "#a13fb5", "#b3882a", "#c1272d", "#00838f", "#5a6878"];
 
@@ -223,7 +223,7 @@ async function askRegions() {
   const [x, y] = fields.map((f) => spanOf(f.column)), data = [], own = regions, m = page.model();
   for (let j = 0; j < GRID; j++)
     for (let i = 0; i < GRID; i++)
-      data.push(x.low + ((i + 0.5) * (x.high - x.low)) / GRID, y.high - ((j + 0.5) * (y.high - y.low)) / GRID);
+      data.push(...[x.low + ((i + 0.5) * (x.high - x.low)) / GRID, y.high - ((j + 0.5) * (y.high - y.low)) / GRID].map((v) => Number(v.toPrecision(7))));
   const body = { inputs: [{ name: "input", datatype: "FP32", shape: [GRID * GRID, 2], data }] };
   const said = await ask(`v2/models/${encodeURIComponent(m.name)}/versions/${encodeURIComponent(m.version)}/infer`, asJson(body));
   if (own !== regions) return;
