@@ -18,6 +18,9 @@ if [ ! -e "$out/words.shoal" ]; then
     "$shoal" gen world --words 1000000 --quiet --output "$out/world.txt"
     "$shoal" train cbow --dim 50 --epochs 3 --quiet --output "$out/words.shoal" "$out/world.txt"
 fi
+if [ ! -e "$out/many.shoal" ]; then
+    "$shoal" gen world --words 3000000 --quiet --output "$out/many.txt"
+    "$shoal" train cbow --dim 100 --epochs 1 --min-count 1 --quiet --output "$out/many.shoal" "$out/many.txt"
+fi
 "$shoal" map "${3-$out/words.shoal}" --quiet --output "$out/map.html"
-"$shoal" map "${3-$out/words.shoal}" --words 10000 --rounds 60 --quiet --output "$out/map-10000.html"
-NODE_PATH=$out/node_modules exec node "$here/map.js" "$out"
+NODE_PATH=$out/node_modules exec node "$here/map.js" "$out" "$shoal"

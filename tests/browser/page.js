@@ -88,6 +88,7 @@ async function desktop(browser, scheme) {
   check(`${scheme}: twenty neighbours are listed`, await page.locator("#near li").count() === 20);
   await page.waitForSelector("#word-map canvas");
   check(`${scheme}: a map of the commonest words is made and shown`, (await page.evaluate(() => wordMap.state().labels.length)) > 10);
+  check(`${scheme}: it has 2,000 words or more`, await until(async () => /^3,000 of /.test(await page.textContent("#word-map .wm-quiet")), "the words"));
   check(`${scheme}: it shows the word that was asked for`, await until(() => page.evaluate(() => wordMap.state().word === "paris"), "the word"));
   await page.fill("#analogy [name=a]", "paris");
   await page.fill("#analogy [name=b]", "france");
@@ -95,6 +96,16 @@ async function desktop(browser, scheme) {
   await page.click("#analogy button");
   await page.waitForSelector("#answers li");
   check(`${scheme}: paris is to france as rome is to italy`, (await page.textContent("#answers li .name")) === "italy");
+  check(`${scheme}: the map draws the analogy`, await until(() => page.evaluate(() => wordMap.state().answer === "italy" && !wordMap.state().moving), "two arrows"));
+  const four = ["paris", "france", "rome", "italy"], boxes = (await page.evaluate(() => wordMap.state().labels)).filter((l) => four.includes(l.text));
+  check(`${scheme}: its four words are written, none over another`, boxes.length === 4 && boxes.every((a) => boxes.every((b) => a === b
+    || a.x + a.w <= b.x || b.x + b.w <= a.x || Math.abs(a.y - b.y) >= a.h * 0.9)), boxes);
+  check(`${scheme}: the address has the analogy`, /a=paris&b=france&c=rome/.test(page.url()), page.url());
+  const second = await page.textContent("#answers li:nth-child(2) .name");
+  await page.click("#answers li:nth-child(2) .name");
+  check(`${scheme}: another answer is drawn when it is pressed, if it is common`, await page.evaluate((word) => wordMap.state().answer === word, second)
+    || /not all of these/.test(await page.textContent("#map-state")));
+  await page.waitForFunction(() => !wordMap.state().moving);
   for (let i = 0; i < 40; i++) await page.request.get("http://127.0.0.1:18099/models/words/similar?word=rome");
   await page.waitForTimeout(3500);
   await page.screenshot({ path: path.join(out, `desktop-${scheme}.png`), fullPage: true });
@@ -129,6 +140,22 @@ async function desktop(browser, scheme) {
   check(`${scheme}: and the guess can be pressed`, await until(async () => page.locator("#trouble").isHidden(), "an answer"));
   check(`${scheme}: nothing else is asked for`, outside.length === 0, outside);
   check(`${scheme}: no script fails`, errors.filter((e) => !/404/.test(e)).length === 0, errors);
+  await page.close();
+}
+
+/* Principal components at once: what the server says while it makes the rest is held here. */
+async function first(browser) {
+  const page = await browser.newPage({ viewport: { width: 1000, height: 800 } });
+  let making = true;
+  await page.route("**/map?*", (route) => (making && !/layout=pca/.test(route.request().url())
+    ? route.fulfill({ json: { making: 0.2, first: true } }) : route.continue()));
+  await page.goto("http://127.0.0.1:18099/#model=words&word=king");
+  await page.waitForSelector("#word-map canvas");
+  check("a map is there while another is made, and both is said", /By principal components so far; a map by t-SNE is being made: 20 %/.test(await page.textContent(".map-state")),
+    await page.textContent("#map-state"));
+  check("the word is shown on it", await until(() => page.evaluate(() => wordMap.state().word === "king"), "king"));
+  making = false;
+  check("then the whole is", await until(async () => (await page.textContent("#map-state")) === "" && await page.evaluate(() => wordMap.state().layout === "t-SNE"), "t-SNE"));
   await page.close();
 }
 
@@ -212,6 +239,7 @@ async function door(browser) {
     for (const port of [18099, 18098, 18097]) await until(async () => { try { return (await fetch(`http://127.0.0.1:${port}/ping`)).ok; } catch { return false; } }, "the server");
     await desktop(browser, "light");
     await desktop(browser, "dark");
+    await first(browser);
     await phone(browser);
     await keyboard(browser);
     await others(browser);

@@ -19,4 +19,5 @@ if [ ! -e "$out/words.shoal" ]; then
 fi
 export NODE_PATH="$out/node_modules"
 node "$here/page.js" "$shoal" "$out"
-exec node "$here/forms.js" "$shoal" "$out"
+node "$here/forms.js" "$shoal" "$out"
+exec node "$here/trouble.js" "$shoal" "$out"

@@ -88,11 +88,17 @@ def embeddings(s):
     a = s.ask("GET", "/models/words/map?word=sea&k=4").json()
     check("map gives a place to the word and its neighbours", len(a["map"]) == 5 and a["map"][0]["word"] == "sea"
           and all("x" in p and "y" in p for p in a["map"]), a)
+    first = None
     for _ in range(600):
         a = s.ask("GET", "/models/words/map")
         if a.status != 200 or "making" not in a.json():
             break
-        time.sleep(0.05)
+        if a.json()["first"] and not first:
+            first = s.ask("GET", "/models/words/map?layout=pca").json()
+        time.sleep(0.01)
+    check("while the map is made, that by principal components is there", not first or "making" not in first
+          and first["layouts"][-1]["name"] == "PCA" and first["words"][:1] == ["sea"], str(first)[:200])
+    check("no other layout can be had alone", s.ask("GET", "/models/words/map?layout=umap").status == 400)
     whole = a.json() if a.status == 200 else {}
     check("map without a word is that of the commonest words", whole.get("words", [])[:1] == ["sea"]
           and [l["name"] for l in whole["layouts"]] == ["t-SNE", "PCA"], str(a)[:200])
@@ -136,6 +142,17 @@ def unseen_words(work):
     a = s.ask("GET", "/models/grams/similar?word=" + "long" * 2000)
     check("a very long word is answered", a.status == 200 and a.json()["known"] is False, a.status)
     check("a server of subwords ends well", s.stop() == 0)
+
+
+def versions_of_words(work):
+    """What is asked of words is asked of the version that the address names."""
+    vectors(os.path.join(work, "one.vec"), WORDS)
+    vectors(os.path.join(work, "two.vec"), [w + "two" for w in WORDS])
+    s = Server("both:1.0=one.vec", "both:2.0=two.vec", *ANY, cwd=work)
+    for query in ("similar?word=seatwo", "vector?word=seatwo", "analogy?a=seatwo&b=fishtwo&c=tidetwo", "map?word=seatwo"):
+        found = [s.ask("GET", f"/models/both/{query}&version={v}").status for v in ("1.0", "2.0", "3.0")]
+        check(f"{query.partition('?')[0]} asks the version that is named", found == [404, 200, 404], found)
+    s.stop()
 
 
 def protocols(s):
@@ -1007,7 +1024,7 @@ def main():
         check("the server ends well", s.stop() == 0)
         os.remove(os.path.join(work, "store", ".shoal-serve.state"))
         os.remove(os.path.join(work, "store", "junk.bin"))
-        for part in (unseen_words, slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted,
+        for part in (unseen_words, versions_of_words, slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted,
                      clicks, nets, pictures, grey_pictures, class_names, next_words, text_classes,
                      configured):
             part(work)

@@ -291,6 +291,8 @@ def ask_all(c, document):
         ("similar", {**m, "word": ""}, 400), ("form", m, 200), ("form", {**m, "version": "9"}, 404),
         ("analogy", {**m, "a": "sea", "b": "fish", "c": "tide", "method": "mul"}, 200),
         ("vector", {**m, "word": "fish"}, 200), ("map", {**m, "word": "fish", "k": 3}, 200),
+        ("map", m, 200), ("map", {**m, "layout": "pca"}, 200), ("similar", {**m, "word": "fish", "version": "9"}, 404),
+        ("similar", {**m, "word": "fish", "version": "1.0"}, 200),
         ("invoke", {**m, "body": "fish"}, 200), ("invokePut", {**m, "body": "fish"}, 200),
         ("v1Models", {}, 200),
         ("embeddings", {"body": {"model": m["model_name"], "input": ["fish", "tide"]}}, 200),

@@ -13,6 +13,7 @@ const EXAMPLES = [["man", "king", "woman"], ["france", "paris", "germany"], ["bi
 const NEAREST = 1, FARTHEST = 400; // scales of the view
 const GRID = 64; // cells along each side of the map, for finding what is pointed at
 const PHASES = 4; // places of a point within a pixel, along each side
+const LABEL_MOST = 32; // characters of a word that are written on the map
 const FLIGHT = 600, MORPH = 900; // milliseconds
 
 /* ---- Data --------------------------------------------------------------------------- */
@@ -155,11 +156,12 @@ export function mount(root, data, options = {}) {
   const legend = make("div", { class: "wm-legend" });
   const layouts = make("div", { class: "wm-switch", role: "group", "aria-label": "Layout" });
   const lassoButton = button("Lasso", () => setLasso(!lassoing), { "aria-pressed": "false", title: "Draw around words (L)" });
+  const viewButton = button("All in view", chooseView, { title: "Choose the words that are seen (V)" });
 
   const zoomers = make("div", { class: "wm-zoom", role: "group", "aria-label": "View" },
     button("+", () => zoomBy(1.6), { "aria-label": "Zoom in" }),
     button("−", () => zoomBy(1 / 1.6), { "aria-label": "Zoom out" }),
-    button("Whole map", () => fly({ x: 0.5, y: 0.5, scale: NEAREST })), lassoButton);
+    button("Whole map", () => fly({ x: 0.5, y: 0.5, scale: NEAREST })), lassoButton, viewButton);
   const stage = make("div", { class: "wm-stage" }, canvas, tip, zoomers);
   const analogyForm = make("form", { class: "wm-analogy", onsubmit: (e) => { e.preventDefault(); askAnalogy(); } },
     ...["a", "b", "c"].flatMap((name, i) => [
@@ -175,10 +177,12 @@ export function mount(root, data, options = {}) {
     make(title, {}, data.title), about, layouts, ...asking, lassoPart,
     make("section", {}, make(section, {}, "Clusters"), legend),
     make("section", { class: "wm-save" }, make(section, {}, "Save"),
-      make("div", { class: "wm-row" }, button("PNG", savePng), button("SVG", saveSvg), button("TSV", saveTsv))),
+      make("div", { class: "wm-row" }, button("PNG", savePng), button("SVG", saveSvg), button("TSV", saveTsv)),
+      ...(map.vectors ? [make("p", { class: "wm-quiet" }, "For TensorBoard's projector"),
+        make("div", { class: "wm-row" }, button("vectors.tsv", saveVectors), button("metadata.tsv", saveMetadata))] : [])),
     make("p", { class: "wm-quiet wm-keys", id: id + "-keys" },
-      "Drag to move, turn the wheel or pinch to zoom, Shift and drag for a lasso. Keys: arrows, +, −, 0 for all, " +
-      "Enter for the word in the middle, L for the lasso, Escape to let go."));
+      "Drag to move, wheel or pinch to zoom, Shift and drag for a lasso. Keys: arrows, +, −, 0 for all, " +
+      "Enter for the word in the middle, V for all in view, L for the lasso, Escape to let go."));
   root.classList.add("wm");
   root.classList.toggle("wm-small", Boolean(options.small));
   root.replaceChildren(stage, panel, live);
@@ -347,7 +351,7 @@ export function mount(root, data, options = {}) {
     pen.stroke();
     pen.beginPath();
     pen.moveTo(ex, ey);
-    for (const turn of [0.42, -0.42]) pen.lineTo(ex - head * Math.cos(angle + turn), ey - head * Math.sin(angle + turn));
+    for (const barb of [0.42, -0.42]) pen.lineTo(ex - head * Math.cos(angle + barb), ey - head * Math.sin(angle + barb));
     pen.fill();
   }
 
@@ -426,10 +430,12 @@ export function mount(root, data, options = {}) {
     return [...new Set(out)];
   }
 
+  const labelOf = (i) => (map.words[i].length > LABEL_MOST ? map.words[i].slice(0, LABEL_MOST - 1) + "…" : map.words[i]);
+
   function widthOf(pen, i) {
     if (!widths[i]) {
       pen.font = "10px system-ui, sans-serif";
-      widths[i] = pen.measureText(map.words[i]).width;
+      widths[i] = pen.measureText(labelOf(i)).width;
     }
     return widths[i];
   }
@@ -453,11 +459,14 @@ export function mount(root, data, options = {}) {
     const place = (i, size, must) => {
       const x = toX(places[2 * i]), y = toY(places[2 * i + 1]), w = (widthOf(pen, i) * size) / 10;
       if (x < 0 || x > wide || y < 0 || y > high) return;
-      const before = x + r + 4 + w > wide - 2;
-      const b = { x: (before ? x - r - 4 - w : x + r + 3) - air, y: y - size * 0.6 - air / 2, w: w + 2 * air, h: size * 1.2 + air };
-      if (!must && !free(b)) return;
+      const box = (left, middle) => ({ x: left - air, y: middle - size * 0.6 - air / 2, w: w + 2 * air, h: size * 1.2 + air });
+      const apart = size * 1.2 + air; // from one line to the next
+      const right = x + r + 3, before = Math.max(2, x - r - 4 - w), fits = right + w + 1 <= wide - 2;
+      const ways = [[fits ? right : before, y], ...(must ? [[before, y], [x - w / 2, y - apart], [x - w / 2, y + apart]] : [])];
+      const b = ways.map(([left, middle]) => box(left, middle)).find(free) || (must ? box(...ways[0]) : null);
+      if (!b) return;
       take(b);
-      out.push({ i, text: map.words[i], size, bold: bold.has(i), x: b.x + air, y: y + size * 0.36, w });
+      out.push({ i, text: labelOf(i), size, bold: bold.has(i), x: b.x + air, y: b.y + air / 2 + size * 0.96, w });
     };
     if (view.scale < 2.5 && !first.length && !morph) {
       pen.font = "700 15px system-ui, sans-serif";
@@ -617,6 +626,13 @@ export function mount(root, data, options = {}) {
       if (!hidden.has(map.cluster[i]) && within(polygon, places[2 * i], places[2 * i + 1])) chosen.add(i);
     showChosen();
     say(`${chosen.size} words chosen.`);
+  }
+
+  /* What is seen, for those who cannot draw around it. */
+  function chooseView() {
+    const l = fromX(0), r = fromX(wide), t = fromY(0), b = fromY(high);
+    lasso = null;
+    choose([{ x: l, y: t }, { x: r, y: t }, { x: r, y: b }, { x: l, y: b }]);
   }
 
   function showChosen() {
@@ -822,7 +838,7 @@ export function mount(root, data, options = {}) {
   canvas.addEventListener("keydown", (e) => {
     const step = 60 / (side() * view.scale), go = (dx, dy) => { flight = null; setView({ ...view, x: view.x + dx * step, y: view.y + dy * step }); };
     const does = { "+": () => zoomBy(1.3), "=": () => zoomBy(1.3), "-": () => zoomBy(1 / 1.3),
-      0: () => fly({ x: 0.5, y: 0.5, scale: NEAREST }), l: () => setLasso(!lassoing),
+      0: () => fly({ x: 0.5, y: 0.5, scale: NEAREST }), l: () => setLasso(!lassoing), v: chooseView,
       ArrowLeft: () => go(-1, 0), ArrowRight: () => go(1, 0), ArrowUp: () => go(0, -1), ArrowDown: () => go(0, 1),
       Enter: () => { const i = at(wide / 2, high / 2, Math.max(wide, high)); if (i >= 0) select(i); },
       Escape: () => { chosen = new Set(); lasso = null; setLasso(false); showChosen(); select(-1); } }[e.key];
@@ -886,11 +902,31 @@ export function mount(root, data, options = {}) {
       `<rect width="100%" height="100%" fill="${ink.ground}"/>\n${out.join("\n")}\n</svg>\n`], { type: "image/svg+xml" }), file() + ".svg");
   }
 
+  const plain = (text) => text.replace(/[\u0000-\u001f]/g, " "); // what would end a field
+  const saveText = (lines, name) => save(new Blob([lines.join("\n") + "\n"], { type: "text/tab-separated-values" }), name);
+
   function saveTsv() {
     const lines = ["word\tx\ty\tcluster"];
     for (let i = 0; i < n; i++)
-      lines.push([map.words[i].replace(/[\t\n\r]/g, " "), places[2 * i].toFixed(5), (1 - places[2 * i + 1]).toFixed(5), map.cluster[i] + 1].join("\t"));
-    save(new Blob([lines.join("\n") + "\n"], { type: "text/tab-separated-values" }), file() + ".tsv");
+      lines.push([plain(map.words[i]), places[2 * i].toFixed(5), (1 - places[2 * i + 1]).toFixed(5), map.cluster[i] + 1].join("\t"));
+    saveText(lines, file() + ".tsv");
+  }
+
+  /* As TensorBoard's projector reads them: rows of numbers, here of length 1, and a table of what
+   * they are. */
+  function saveVectors() {
+    const { dim, at } = map.vectors, lines = [];
+    for (let i = 0; i < n; i++) {
+      const row = Array.from(at.subarray(i * dim, (i + 1) * dim)), length = Math.hypot(...row) || 1;
+      lines.push(row.map((x) => (x / length).toFixed(4)).join("\t"));
+    }
+    saveText(lines, "vectors.tsv");
+  }
+
+  function saveMetadata() {
+    const name = (c) => plain((map.names[c] || [])[0] || "");
+    saveText(["word\tcount\tcluster", ...map.words.map((w, i) =>
+      [plain(w), map.counts ? map.counts[i] : 0, `${map.cluster[i] + 1} ${name(map.cluster[i])}`].join("\t"))], "metadata.tsv");
   }
 
   /* ---- Begin ---- */
@@ -921,6 +957,16 @@ export function mount(root, data, options = {}) {
       if (i === undefined) return false;
       search.value = text;
       select(i, true, true);
+      return true;
+    },
+    /* a is to b as c is to d, as two arrows; false: one of them is not here. */
+    showAnalogy(...four) {
+      const [a, b, c, d] = four.map((w) => map.find.get(w) ?? -1);
+      if ([a, b, c, d].includes(-1)) return false;
+      word = -1;
+      answer = { a, b, c, d };
+      fly(viewOf([a, b, c, d], map.layouts[layout].places));
+      redraw();
       return true;
     },
     /* For tests: how often it was drawn, and what is where. */

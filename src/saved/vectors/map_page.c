@@ -24,6 +24,13 @@
 /* Made by scripts/embed.sh from src/saved/page: map_css and map_js. */
 #include "map.inc"
 
+/* Clusters of points; bytes_print's percents are doubled. */
+#define ICON                                                                                       \
+    "data:image/svg+xml,%%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%%3E"        \
+    "%%3Cg fill='%%232f64c9'%%3E%%3Ccircle cx='9' cy='10' r='5'/%%3E%%3Ccircle cx='18' cy='6' "    \
+    "r='3'/%%3E%%3C/g%%3E%%3Ccircle cx='23' cy='17' r='6' fill='%%23d2691e'/%%3E"                  \
+    "%%3Ccircle cx='10' cy='24' r='4' fill='%%2320925a'/%%3E%%3C/svg%%3E"
+
 enum {
     VECTORS_DIM = 128,       /* numbers of a vector in the page, at most */
     VECTORS_BYTES = 2560000, /* of all vectors: 20,000 words of 128 */
@@ -308,7 +315,7 @@ static shoal_status put_page(struct bytes *out, const shoal_map *m, const char *
     if (st == SHOAL_OK)
         st = put_escaped(out, title);
     if (st == SHOAL_OK)
-        st = bytes_print(out, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n");
+        st = bytes_print(out, "</title>\n<link rel=\"icon\" href=\"" ICON "\">\n<style>\n");
     if (st == SHOAL_OK)
         st = bytes_add(out, map_css, sizeof map_css - 1);
     if (st == SHOAL_OK)

@@ -12,7 +12,7 @@
 enum { GUESSES = 3, NEAREST = 5, NEAREST_MAX = 1000, MAP = 40, MAP_MAX = 200, BATCH = 256 };
 
 /* Bytes of an answer, about: a number; a word with its score, in detail, with a place. */
-enum { FLOAT_TEXT = 14, HIT_TEXT = 32, DETAIL_TEXT = 48, PLACE_TEXT = 80 };
+enum { FLOAT_TEXT = 14, HIT_TEXT = 32, DETAIL_TEXT = 48, PLACE_TEXT = 80, MAKING_TEXT = 64 };
 
 /* Numbers of a table that are searched in less time than to wake a thread. */
 #define CHEAP 100000u
@@ -40,7 +40,7 @@ struct word_sample {
     /* Of a word that is not known its text, and what its n-grams make of it, [dim]. */
     char *unseen[3];
     float *made[3];
-    bool made_map; /* ASK_WHOLE_MAP: it is there, and not being made */
+    const struct bytes *made_map; /* ASK_WHOLE_MAP; NULL: it is being made */
     bool given; /* the vector asked about is the request's own */
     bool exact; /* not by the index */
     uint32_t ef; /* candidates of the index; 0: as it says */
@@ -339,12 +339,17 @@ static shoal_status read_text(const shoal_vectors *v, const struct instance *in,
 static shoal_status read_whole_map(const struct words *w, const struct instance *in,
                                    struct word_sample *s)
 {
-    size_t len;
-    shoal_status st = word_map_ask(w->map, &len);
+    const char *layout = instance_text(in, "layout");
+    shoal_status st;
 
+    if (layout && strcmp(layout, "pca") != 0)
+        return shoal_fail(SHOAL_EINVAL, "map: layout is '%.40s', want pca", layout);
+    st = word_map_ask(w->map, layout != NULL, &s->made_map);
     s->what = ASK_WHOLE_MAP;
-    s->made_map = len > 0;
-    return st == SHOAL_OK ? request_charge_sample(in->request, 0, len + FLOAT_TEXT) : st;
+    if (st != SHOAL_OK)
+        return st;
+    return request_charge_sample(in->request, 0,
+                                 s->made_map ? s->made_map->len : MAKING_TEXT);
 }
 
 static shoal_status words_read(const void *model, const struct instance *in, void *sample)

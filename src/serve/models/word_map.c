@@ -15,8 +15,9 @@ struct word_map {
     bool joinable;
     atomic_bool stop;
     _Atomic double done; /* share of the rounds */
-    /* Written by the thread before the stage says so, then for ever as they are. */
-    struct bytes json;
+    atomic_bool first;   /* `pca` is there */
+    /* Written by the thread before `first` or the stage says so, then for ever as they are. */
+    struct bytes pca, json;
     shoal_status st;
     char why[SHOAL_SENTENCE];
 };
@@ -41,6 +42,7 @@ void word_map_free(struct word_map *m)
     if (m->joinable)
         pthread_join(m->thread, NULL);
     pthread_mutex_destroy(&m->lock);
+    bytes_fini(&m->pca);
     bytes_fini(&m->json);
     free(m);
 }
@@ -56,20 +58,32 @@ static bool on_progress(void *user, const struct shoal_progress *p)
     return !atomic_load(&m->stop);
 }
 
-static shoal_status make_map(struct word_map *m)
+static shoal_status make_one(struct word_map *m, enum shoal_map_method method, struct bytes *out)
 {
     struct shoal_map_opts opts = shoal_map_default();
     shoal_map *map = NULL;
     shoal_status st;
 
     opts.words = WORD_MAP_WORDS;
+    opts.method = method;
     opts.threads = 1; /* the others answer */
     opts.watch = (struct shoal_watch){on_progress, m};
     st = shoal_map_make(&map, m->v, &opts);
     if (st == SHOAL_OK)
-        st = map_json(map, "Word map", &m->json);
+        st = map_json(map, "Word map", out);
     shoal_map_free(map);
     return st;
+}
+
+/* Principal components first: there is something to look at long before t-SNE has come to rest. */
+static shoal_status make_map(struct word_map *m)
+{
+    shoal_status st = make_one(m, SHOAL_MAP_PCA, &m->pca);
+
+    if (st != SHOAL_OK)
+        return st;
+    atomic_store(&m->first, true);
+    return make_one(m, SHOAL_MAP_TSNE, &m->json);
 }
 
 static void *map_thread(void *at)
@@ -98,7 +112,15 @@ static shoal_status begin(struct word_map *m)
     return SHOAL_OK;
 }
 
-shoal_status word_map_ask(struct word_map *m, size_t *len)
+/* With the lock. */
+static const struct bytes *bytes_of(const struct word_map *m, bool first)
+{
+    if (m->stage == STAGE_THERE)
+        return &m->json;
+    return first && atomic_load(&m->first) ? &m->pca : NULL;
+}
+
+shoal_status word_map_ask(struct word_map *m, bool first, const struct bytes **out)
 {
     shoal_status st = SHOAL_OK;
 
@@ -107,18 +129,19 @@ shoal_status word_map_ask(struct word_map *m, size_t *len)
         st = begin(m);
     else if (m->stage == STAGE_FAILED)
         st = shoal_fail(m->st, "%s", m->why);
-    *len = m->stage == STAGE_THERE ? m->json.len : 0;
+    *out = bytes_of(m, first);
     pthread_mutex_unlock(&m->lock);
     return st;
 }
 
-void word_map_write(struct word_map *m, bool whole, struct writer *out)
+void word_map_write(struct word_map *m, const struct bytes *made, struct writer *out)
 {
-    if (whole) {
-        put_bytes(out, m->json.at, m->json.len);
+    if (made) {
+        put_bytes(out, made->at, made->len);
         return;
     }
     put_open(out, '{');
     member_float(out, "making", (float)atomic_load(&m->done));
+    member_flag(out, "first", atomic_load(&m->first));
     put_close(out, "}");
 }

@@ -2,6 +2,7 @@
  * this". Nothing is loaded from anywhere else, and no answer is ever put into the page as
  * HTML. */
 
+const SLOW = 400; // milliseconds until it is said that an answer is waited for
 const SVG = "http://www.w3.org/2000/svg";
 
 /* What page.js fills in: the model that is chosen, how what was asked is kept in the address, and
@@ -56,8 +57,8 @@ export function later(does, ms) {
 }
 
 /* Of several answers that are on their way the last one counts, and none of a model that is shown
- * no more: `const mine = turn()`, and later `mine()`. */
-export function turns() {
+ * no more: `const newest = latest()`, then `const mine = newest()`, and later `mine()`. */
+export function latest() {
   let n = 0;
   return () => {
     const mine = ++n, shown = page.shown;
@@ -101,9 +102,9 @@ function knock(refused) {
 }
 
 /* {said, call}: the answer, and what was asked and answered, for "call this". */
-export async function question(path, { method = "GET", headers = {}, body, name } = {}) {
+export async function question(path, { method = "GET", headers = {}, body, name, signal } = {}) {
   const token = sessionStorage.getItem("token"), began = performance.now();
-  const answer = await fetch(path, { method, body, headers: token ? { ...headers, Authorization: "Bearer " + token } : headers });
+  const answer = await fetch(path, { method, body, signal, headers: token ? { ...headers, Authorization: "Bearer " + token } : headers });
   if (answer.headers.has("WWW-Authenticate")) {
     await knock(token);
     return question(path, { method, headers, body, name });
@@ -152,20 +153,34 @@ export function complain(error, behind, retry) {
   at.scrollIntoView({ block: "nearest" });
 }
 
+/* Says that an answer is waited for, once it takes long. */
+function waiting(is, behind, results) {
+  if (is && behind) behind.after(byId("waiting"));
+  byId("waiting").hidden = !is;
+  for (const at of results) at.classList.toggle("old", is);
+}
+
 /* Asks, and shows the answer by `show(said, call)`; what was shown before is taken away when the
  * server refuses. `results` are cleared elements, the last of which "call this" follows. */
-export async function answerInto({ path, options, behind, results, show, retry, mine = () => true }) {
+export async function answerInto({ path, options, behind, results, show, refused, retry, mine = () => true }) {
+  const slow = setTimeout(() => mine() && waiting(true, behind, results), SLOW);
+  const ended = () => {
+    clearTimeout(slow);
+    if (mine()) waiting(false, behind, results);
+    return mine();
+  };
   try {
     const { said, call } = await question(path, options);
-    if (!mine()) return null;
+    if (!ended()) return null;
     complain(null);
     show(said, call);
     showCall(call, results[results.length - 1]);
     return said;
   } catch (error) {
-    if (!mine()) return null;
+    if (!ended()) return null;
     for (const at of results) at.replaceChildren();
     hideCall();
+    if (refused) refused();
     complain(error, behind, retry);
     return null;
   }

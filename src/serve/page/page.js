@@ -7,6 +7,7 @@ import { labels, nextWords } from "./texts.js";
 import { words } from "./words.js";
 
 const HISTORY = 90; // points of a chart, one a second
+const SILENCE = 10000; // milliseconds until a server that says nothing is said to be silent
 const ADDRESS_MOST = 4000; // characters of what was asked that are kept
 const history = new Map(); // "name/version" -> [{p50, p99, told, requests}]
 const cards = new Map(), charts = new Map(); // "name/version" -> what is shown of it
@@ -53,7 +54,7 @@ function newCard(m) {
     trouble: make("span", { class: "trouble" }),
   };
   at.card = make("button", { class: "card", type: "button", "data-key": keyOf(m), onclick: () => choose(keyOf(m)) },
-    at.name, " ", at.version, make("span", { class: "state quiet" }, at.dot, at.state, at.kind), at.trouble);
+    make("span", {}, at.name, " ", at.version), make("span", { class: "state quiet" }, at.dot, at.state, at.kind), at.trouble);
   return at;
 }
 
@@ -68,35 +69,26 @@ function updateCard(at, m) {
 
 /* ---- Health ---------------------------------------------------------------------------------- */
 
-/* One point alone is a dot: its end is round. */
 function line(points, of, most) {
-  return (points.length === 1 ? [points[0], points[0]] : points).map((p, i) => `${i ? "L" : "M"}${(100 * Math.min(i + HISTORY - points.length, HISTORY - 1)) / (HISTORY - 1)} ` +
-    `${38 - 36 * Math.min(1, p[of] / most)}`).join("");
+  const x = (i) => (100 * (i + HISTORY - points.length)) / (HISTORY - 1), y = (p) => 38 - 36 * Math.min(1, p[of] / most);
+  return points.map((p, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(p).toFixed(1)}`).join("");
 }
 
 function newChart(m) {
-  const figure = (name) => {
-    const value = make("strong");
-    return { value, at: make("span", {}, value, name) };
-  };
-  const at = { rate: figure("requests"), p50: figure("median"), p99: figure("p99"), top: make("span"),
+  const at = { rate: make("td"), p50: make("td"), p99: make("td"), top: make("td", { class: "quiet top" }),
     high: draw("path", { class: "p99" }), low: draw("path", { class: "p50" }) };
-  at.lines = make("div", { class: "lines" },
-    draw("svg", { class: "chart", viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" },
-      draw("line", { x1: 0, x2: 100, y1: 38.5, y2: 38.5 }), at.high, at.low),
-    make("div", { class: "legend quiet" },
-      make("span", {}, make("i", { class: "l50" }), "median  ", make("i", { class: "l99" }), "p99"), at.top));
-  at.card = make("div", { class: "box" }, make("b", {}, m.name), " ", make("span", { class: "quiet" }, m.version),
-    make("span", { class: "figures quiet" }, at.rate.at, at.p50.at, at.p99.at), at.lines);
+  at.svg = draw("svg", { class: "chart", viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" },
+    draw("line", { x1: 0, x2: 100, y1: 38.5, y2: 38.5 }), at.high, at.low);
+  at.card = make("tr", {}, make("th", { scope: "row" }, m.name, " ", make("span", { class: "quiet" }, m.version)),
+    at.rate, at.p50, at.p99, make("td", { class: "lines" }, at.svg), at.top);
   return at;
 }
 
 function updateChart(at, m) {
   const points = history.get(keyOf(m)) || [], most = Math.max(0, ...points.map((p) => p.p99));
-  say(at.rate.value, amount(m.rate) + "/s");
-  say(at.p50.value, seconds(m.p50));
-  say(at.p99.value, seconds(m.p99));
-  at.lines.classList.toggle("empty", most === 0);
+  say(at.rate, amount(m.rate) + "/s");
+  say(at.p50, seconds(m.p50));
+  say(at.p99, seconds(m.p99));
   say(at.top, most > 0 ? "up to " + seconds(most) : "no requests lately");
   at.high.setAttribute("d", most > 0 ? line(points, "p99", most) : "");
   at.low.setAttribute("d", most > 0 ? line(points, "p50", most) : "");
@@ -136,7 +128,7 @@ function uptime(s) {
 
 async function look() {
   try {
-    const stats = await ask("stats");
+    const stats = await ask("stats", { signal: AbortSignal.timeout(SILENCE) });
     models = stats.models;
     for (const m of models) {
       const points = history.get(keyOf(m)) || [], last = points[points.length - 1];
@@ -147,11 +139,11 @@ async function look() {
     }
     showHealth(stats.healthy ? "good" : "bad", stats.healthy ? "healthy" : "unhealthy");
     say(byId("about"), `shoal ${stats.version}, up ${uptime(stats.uptime)}`);
-    if (!current() && models.length > 0) follow();
-    if (models.length === 0) byId("panel").hidden = true;
+    if (!chosen && models.length > 0) follow();
+    else if (chosen) showChanges();
     showModels();
   } catch {
-    showHealth("bad", "no answer");
+    showHealth("bad", "the server does not answer");
   }
   setTimeout(look, 1000);
 }
@@ -164,27 +156,60 @@ const ended = [pictures, words];
 const panelOf = (m) =>
   (m.facts.images !== undefined ? [pictures, "image"] : panels[m.facts.net || m.kind] || [tables, "numbers"]);
 
-/* "2 inputs", "1 output", "format csv"; the class that is positive may be a number, and counts nothing. */
-function fact(name, value) {
-  if (!/^\d+$/.test(value) || name === "positive") return `${name} ${value}`;
+const factNames = { dim: "dimensions", positive: "positive class", images: "pictures of", format: "rows as" };
+const shownElsewhere = new Set(["net", "label_prefix"]);
+
+/* "2 inputs", "1 output", "rows as csv"; the class that is positive may be a number, and counts nothing. */
+function fact(key, value) {
+  const name = factNames[key] || key.replaceAll("_", " ");
+  if (!/^\d+$/.test(value) || key === "positive") return `${name} ${value}`;
   return `${amount(value)} ${value === "1" ? name.replace(/s$/, "") : name}`;
+}
+
+/* A model may end, come again, or be another of the same name, while it is looked at. */
+let isGone = false, shownAs = "";
+const nature = (m) => m.kind + JSON.stringify(m.facts);
+
+function showChanges() {
+  const m = current();
+  if (m && (isGone || nature(m) !== shownAs)) show(chosen, addressed() || {});
+  if (m || isGone) return;
+  isGone = true;
+  const [name, version] = [chosen.slice(0, chosen.lastIndexOf("/")), chosen.slice(chosen.lastIndexOf("/") + 1)];
+  leave();
+  byId("facts").textContent = "";
+  for (const at of document.querySelectorAll(".kind")) at.hidden = true;
+  byId("gone").hidden = false;
+  byId("gone").textContent = `${name} ${version} is served no more.` + (models.length > 0 ? " Choose another model above." : "");
+}
+
+/* What the model before has begun ends, and what it still waits for counts no more. */
+function leave() {
+  page.shown++;
+  for (const one of ended) one.end();
+  complain(null);
+  hideCall();
+  byId("waiting").hidden = true;
 }
 
 function show(key, params) {
   chosen = key;
-  page.shown++;
+  isGone = false;
+  leave();
   const m = current(), [panel, id] = panelOf(m);
-  for (const one of ended) one.end();
+  shownAs = nature(m);
+  byId("gone").hidden = true;
   document.title = m.name + " · shoal";
   byId("panel").hidden = false;
   byId("panel-title").textContent = m.name;
-  byId("facts").textContent = Object.entries(m.facts)
-    .map(([k, v]) => fact(k, v)).join(", ");
+  byId("facts").textContent = Object.entries(m.facts).filter(([key]) => !shownElsewhere.has(key))
+    .map(([key, value]) => fact(key, value)).join(", ");
   for (const at of document.querySelectorAll(".kind")) at.hidden = at.id !== id;
   for (const list of document.querySelectorAll("#panel .bars, #counted")) list.replaceChildren();
-  complain(null);
-  hideCall();
   showModels();
+  const card = cards.get(key).card; // which may lie further down among many
+  if (card.offsetTop < byId("models").scrollTop || card.offsetTop + card.offsetHeight > byId("models").scrollTop + byId("models").clientHeight)
+    byId("models").scrollTop = card.offsetTop - byId("models").clientHeight / 2;
   panel.show(params);
 }
 

@@ -1,7 +1,7 @@
 /* Pictures: dropped, pasted, chosen, taken by the camera or, for nets of one channel, drawn. */
-import { answerInto, byId, likeliest, make, page, predictions, showBars, turns } from "./ask.js";
+import { answerInto, byId, likeliest, make, page, predictions, showBars, latest } from "./ask.js";
 
-const turn = turns();
+const newest = latest();
 
 async function lookAt(picture, name = picture.name || "picture.png") {
   if (!/^image\//.test(picture.type || "image/")) name = picture.name;
@@ -10,7 +10,7 @@ async function lookAt(picture, name = picture.name || "picture.png") {
   byId("preview").hidden = false;
   if (old) URL.revokeObjectURL(old);
   await answerInto({
-    path: predictions(), behind: byId("ways"), results: [byId("classes")], mine: turn(),
+    path: predictions(), behind: byId("ways").lastElementChild, results: [byId("classes")], mine: newest(),
     options: { method: "POST", body: picture, name, headers: { "Content-Type": picture.type || "application/octet-stream" } },
     show: (said) => showBars(byId("classes"), Array.isArray(said) ? said.map((x, i) => ["output " + (i + 1), x]) : likeliest(said),
       { values: Array.isArray(said) }),

@@ -1,10 +1,10 @@
 /* Rows: a form by the columns that a model learned from, or sliders for its inputs; rows pasted
  * as they are; and the decision regions of nets of two inputs, with a point to drag. */
-import { answerInto, ask, asJson, asText, byId, complain, hideCall, later, make, page, predictions, showBars, submit, turns } from "./ask.js";
+import { answerInto, ask, asJson, asText, byId, complain, hideCall, later, make, page, predictions, showBars, submit, latest } from "./ask.js";
 
 const SLIDERS_MOST = 16; // inputs without names; more are a list
 const FIELDS_MOST = 60;
-const GRID = 56; // points of the regions along a side
+const GRID = 64; // points of the regions along a side: 4,096 in one request, which is all a server takes
 const ROWS_SHOWN = 200;
 const COLOURS = ["#0b6bcb", "#d1610a", "#1a7f4b", "#a13fb5", "#b3882a", "#c1272d", "#00838f", "#5a6878"];
 
@@ -52,7 +52,7 @@ function numberField(column, i) {
     changed();
   });
   return { column, name: column.name, set, get,
-    at: make("div", { class: large ? "field wide" : "field" }, make("label", { for: id }, column.name), number, ...(large ? [] : [slider])) };
+    at: make("div", { class: large ? "field wide" : "field" }, make("label", { for: id, title: column.name }, column.name), number, ...(large ? [] : [slider])) };
 }
 
 /* A category: one of the values seen or, where there are many, any text. */
@@ -66,7 +66,7 @@ function categoryField(column, i) {
   return { column, name: column.name,
     set: (x) => { input.value = x === null ? "" : x; },
     get: () => (input.value === "" ? null : input.value),
-    at: make("div", { class: "field" }, make("label", { for: id }, column.name), input,
+    at: make("div", { class: "field" }, make("label", { for: id, title: column.name }, column.name), input,
       ...(many ? [make("datalist", { id: id + "-list" }, ...texts.map((text) => make("option", { value: text })))] : [])) };
 }
 
@@ -95,13 +95,14 @@ function fillFields() {
   for (const f of fields) f.set(row && row[f.name] !== undefined ? row[f.name] : exampleOf(f.column));
 }
 
-/* One row of text that models of rows without columns understand. */
+/* One row of text that a model without a form understands. */
 function exampleText() {
   const kept = keptExample();
   if (kept) return kept.text;
   const hex = () => Math.floor(Math.random() * 2 ** 32).toString(16).padStart(8, "0");
   if (form.format === "criteo")
     return [...Array.from({ length: 13 }, () => Math.floor(Math.random() * 30)), ...Array.from({ length: 26 }, hex)].join("\t");
+  if (form.columns) return JSON.stringify(Object.fromEntries(form.columns.filter(isUsed).map((c) => [c.name, exampleOf(c)])));
   if (form.format === "vw") return "| a:1 b:0.5";
   if (form.format === "libsvm") return "0 1:1 2:0.5";
   return JSON.stringify(Array(form.inputs || 1).fill(0));
@@ -142,7 +143,7 @@ function build() {
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-const turn = turns();
+const newest = latest();
 const valuesOf = () => fields.map((f) => f.get());
 
 function bodyOf(values) {
@@ -157,7 +158,7 @@ function rowsOf(answer) {
     const other = label && label.values.map((v) => v.text).filter((text) => text !== positive);
     return [[positive, answer], [other && other.length === 1 ? other[0] : "not " + positive, 1 - answer]];
   }
-  if (answer && answer.probabilities) return answer.probabilities.map((p, i) => [form.classes[i] || "class " + i, p]);
+  if (answer && answer.probabilities) return answer.probabilities.map((p, i) => [nameOf(i), p]);
   if (Array.isArray(answer)) return answer.map((x, i) => [nameOf(i), x]);
   if (typeof answer === "number") return [[nameOf(0), answer]];
   const entries = Object.entries(answer || {}).filter(([, v]) => typeof v === "number");
@@ -181,7 +182,7 @@ async function askForm(push) {
   page.remember({ row: JSON.stringify(values) }, push);
   drawPoint();
   await answerInto({ path: predictions(), options: asJson(bodyOf(values)), behind: byId("ask"), results: [byId("outputs")],
-    mine: turn(), show: showAnswer });
+    mine: newest(), show: showAnswer });
 }
 
 const changed = later(() => askForm(false), 120);
@@ -201,7 +202,7 @@ async function askRows() {
   page.remember({ rows: text }, true);
   const several = (said) => Array.isArray(said) && (form.kind === "logreg" || typeof said[0] === "object");
   await answerInto({ path: predictions(), options: /^\s*[[{]/.test(text) ? { ...asText(text), headers: { "Content-Type": "application/json" } } : asText(text),
-    behind: byId("paste"), results: [byId("outputs")], mine: turn(),
+    behind: byId("paste"), results: [byId("outputs")], mine: newest(),
     show: (said) => (several(said) && (linesOf(text) > 1 || said.length !== 1) ? showSeveral(said) : showAnswer(several(said) ? said[0] : said)) });
 }
 
@@ -222,7 +223,7 @@ async function askRegions() {
   const [x, y] = fields.map((f) => spanOf(f.column)), data = [], own = regions, m = page.model();
   for (let j = 0; j < GRID; j++)
     for (let i = 0; i < GRID; i++)
-      data.push(x.low + ((i + 0.5) * (x.high - x.low)) / GRID, y.high - ((j + 0.5) * (y.high - y.low)) / GRID);
+      data.push(...[x.low + ((i + 0.5) * (x.high - x.low)) / GRID, y.high - ((j + 0.5) * (y.high - y.low)) / GRID].map((v) => Number(v.toPrecision(7))));
   const body = { inputs: [{ name: "input", datatype: "FP32", shape: [GRID * GRID, 2], data }] };
   const said = await ask(`v2/models/${encodeURIComponent(m.name)}/versions/${encodeURIComponent(m.version)}/infer`, asJson(body));
   if (own !== regions) return;
@@ -321,7 +322,7 @@ byId("regions-canvas").addEventListener("pointerdown", (event) => {
 });
 byId("regions-canvas").addEventListener("pointermove", (event) => { if (event.buttons) pointTo(event); });
 
-const formTurn = turns();
+const newestForm = latest();
 
 /* What the address says, or an example to begin with. */
 function begin(params) {
@@ -342,7 +343,7 @@ function begin(params) {
 
 export const tables = {
   async show(params) {
-    const mine = formTurn(), m = page.model();
+    const mine = newestForm(), m = page.model();
     try {
       const said = await ask(`models/${encodeURIComponent(m.name)}/form?version=${encodeURIComponent(m.version)}`);
       if (!mine()) return;

@@ -392,7 +392,7 @@ static enum route model_verb(struct request *q)
         route_form(q);
         return ROUTE_ANSWERED;
     }
-    if (!request_lease(q, request_segment(q, 1), NULL))
+    if (!request_lease(q, request_segment(q, 1), invoke ? NULL : query_get(&q->query, "version")))
         return ROUTE_ANSWERED;
     return predict_begin(q, invoke ? "predict" : verb);
 }
