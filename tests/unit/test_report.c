@@ -784,6 +784,121 @@ static void ranks_say_whom_they_waited_for(void **state)
     free(page);
 }
 
+/* ---- files that grow ---- */
+
+static void same_run(const shoal_run *a, const shoal_run *b)
+{
+    struct shoal_measures m = shoal_run_measures(a, 2.2), n = shoal_run_measures(b, 2.2);
+
+    assert_int_equal(a->npoints, b->npoints);
+    for (size_t i = 0; i < a->npoints; i++) {
+        near(a->points[i].units, b->points[i].units);
+        near(a->points[i].seconds, b->points[i].seconds);
+    }
+    near(m.units, n.units);
+    near(m.rate, n.rate);
+    near(m.target, n.target);
+    near(m.waiting, n.waiting);
+    assert_int_equal(m.done, n.done);
+    assert_int_equal(a->log.n, b->log.n);
+}
+
+static void put_file(const char *path, const char *text, size_t len, const char *mode)
+{
+    FILE *f = fopen(path, mode);
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, len, f), len);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A live page looks while a line is half written. */
+static void a_file_cut_anywhere_is_read_on_from_there(void **state)
+{
+    const char *path = scratch_path("grows.jsonl");
+    size_t len = strlen(two_ranks);
+    shoal_run *whole = parse(two_ranks);
+
+    (void)state;
+    for (size_t cut = 0; cut <= len; cut += 13) {
+        shoal_run *run = NULL;
+
+        put_file(path, two_ranks, cut, "we");
+        if (shoal_run_read(&run, path) != SHOAL_OK) {
+            assert_null(run); /* it has no report yet */
+            continue;
+        }
+        put_file(path, two_ranks + cut, len - cut, "ae");
+        assert_int_equal(shoal_run_update(run), SHOAL_OK);
+        same_run(run, whole);
+        assert_int_equal(shoal_run_update(run), SHOAL_OK); /* of nothing new nothing comes */
+        same_run(run, whole);
+        shoal_run_free(run);
+    }
+    shoal_run_free(whole);
+}
+
+static void a_file_made_anew_is_read_anew(void **state)
+{
+    static const char other[] = SETTINGS WORDS("epoch", "0.5", "7", "1", "6", "5");
+    const char *path = scratch_path("anew.jsonl");
+    shoal_run *run = NULL;
+
+    (void)state;
+    put_file(path, other, strlen(other), "we");
+    assert_int_equal(shoal_run_read(&run, path), SHOAL_OK);
+    put_file(path, two_ranks, strlen(two_ranks), "we");
+    assert_int_equal(shoal_run_update(run), SHOAL_OK);
+    assert_int_equal(run->npoints, 4);
+    near(shoal_run_measures(run, (double)NAN).units, 2000);
+    put_file(path, other, strlen(other), "we");
+    assert_int_equal(shoal_run_update(run), SHOAL_OK);
+    assert_int_equal(run->npoints, 1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(shoal_run_update(run), SHOAL_ENOENT);
+    shoal_run_free(run);
+}
+
+/* Of weeks of reports; each thousandth has a validation loss. */
+static void a_run_may_report_as_often_as_it_likes(void **state)
+{
+    enum { REPORTS = 3 * RUN_POINTS };
+    const char *path = scratch_path("long.jsonl");
+    FILE *f = fopen(path, "we");
+    shoal_run *run = NULL;
+    size_t held = 0;
+
+    (void)state;
+    fputs(SETTINGS, f);
+    for (size_t i = 1; i <= REPORTS; i++)
+        fprintf(f, "{\"event\":\"interval\",\"unit\":\"words\",\"examples\":%zu,"
+                   "\"seconds\":%zu,\"progress\":%.9f,\"valid\":{%s}}\n",
+                i, i, (double)i / REPORTS, i % 1000 == 0 ? "\"loss\":2" : "");
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(shoal_run_read(&run, path), SHOAL_OK);
+    assert_true(run->npoints <= RUN_POINTS && run->npoints > RUN_POINTS / 4);
+    assert_true(run->points[0].seconds < REPORTS / 1000);
+    near(run->points[run->npoints - 1].seconds, REPORTS);
+    for (size_t i = 0; i < run->npoints; i++)
+        held += isnan(run->points[i].held) ? 0 : 1;
+    assert_int_equal(held, REPORTS / 1000);
+    shoal_run_free(run);
+}
+
+static void a_line_has_at_most_a_mebibyte(void **state)
+{
+    const char *path = scratch_path("wide.jsonl");
+    char *text = malloc(3 << 20);
+    shoal_run *run = NULL;
+
+    (void)state;
+    memset(text, 'x', 3 << 20);
+    put_file(path, text, 3 << 20, "we");
+    assert_int_equal(shoal_run_read(&run, path), SHOAL_EFORMAT);
+    assert_non_null(strstr(shoal_error(), "wide.jsonl:1: found more than 1 MiB"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -825,6 +940,10 @@ int main(void)
         cmocka_unit_test(names_of_classes_and_words_cannot_become_markup),
         cmocka_unit_test(a_record_of_what_was_learned_that_does_not_fit_is_refused),
         cmocka_unit_test(ranks_say_whom_they_waited_for),
+        cmocka_unit_test(a_file_cut_anywhere_is_read_on_from_there),
+        cmocka_unit_test(a_file_made_anew_is_read_anew),
+        cmocka_unit_test(a_run_may_report_as_often_as_it_likes),
+        cmocka_unit_test(a_line_has_at_most_a_mebibyte),
     };
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
