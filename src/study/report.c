@@ -459,11 +459,26 @@ static void say_ranks(struct prose *t, const struct shoal_measures *m)
     prose_add(t, ".</p>\n");
 }
 
+/* What limits a run that is too short to tell is no finding. */
+static void say_limit(struct prose *t, const struct shoal_measures *m)
+{
+    if (strcmp(m->limit, "short") == 0)
+        prose_add(t, "<p>%s are too short to tell what limits it.</p>\n",
+                  number_time(m->seconds).text);
+    else if (*m->verdict)
+        prose_wrap(t, "<p><b>What limits it:</b> ", m->verdict, "</p>\n");
+}
+
 static void say_run(struct prose *t, const shoal_run *run, bool live)
 {
     const struct shoal_measures *m = &run->end;
 
     prose_wrap(t, "<div class=\"said\"><p>", run->model, "");
+    if (!(m->units > 0)) {
+        prose_add(t, live ? " has not reported yet.</p></div>\n"
+                          : " ended before its first report.</p></div>\n");
+        return;
+    }
     prose_add(t, "%s learned from %s ",
               m->done ? "" : live ? " has" : ", which did not come to its end,",
               number_short(m->units).text);
@@ -474,8 +489,7 @@ static void say_run(struct prose *t, const shoal_run *run, bool live)
     say_loss(t, run);
     prose_add(t, "</p>\n");
     say_ranks(t, m);
-    if (*m->verdict)
-        prose_wrap(t, "<p><b>What limits it:</b> ", m->verdict, "</p>\n");
+    say_limit(t, m);
     prose_add(t, "</div>\n");
 }
 
@@ -675,6 +689,8 @@ static void live_state(struct prose *t, const shoal_run *run, const char *name)
         prose_add(t, "%s at %.0f %%, after %s", run->ended, 100 * p, number_time(m->seconds).text);
     else if (m->done)
         prose_add(t, "ended after %s", number_time(m->seconds).text);
+    else if (!(p > 0))
+        prose_add(t, "0 %%: %s", stalled ? "stalled" : "starting");
     else
         prose_add(t, "%.0f %%, %s left: %s", 100 * p, number_time(left).text,
                   stalled ? "stalled" : "running");
@@ -738,6 +754,15 @@ static void say_runs(struct prose *t, struct runs runs, bool live)
     }
 }
 
+/* Whether some run came so far that it reported. */
+static bool any_report(struct runs runs)
+{
+    for (size_t i = 0; i < runs.n; i++)
+        if (runs.at[i]->progress > 0 || runs.at[i]->end.done)
+            return true;
+    return false;
+}
+
 /* Whether there is something to say of ranks: 1, or 2 where some run has several. */
 static int any_ranks(struct runs runs)
 {
@@ -779,9 +804,11 @@ static shoal_status compose(struct prose *t, struct runs runs, const struct shoa
     if (runs.n > 1)
         runs_table(t, runs);
     say_runs(t, runs, opts->refresh > 0);
-    album_begin(&a, "How it went");
-    report_runs(&a, runs.at, runs.names, runs.n);
-    album_end(&a);
+    if (any_report(runs)) {
+        album_begin(&a, "How it went");
+        report_runs(&a, runs.at, runs.names, runs.n);
+        album_end(&a);
+    }
     report_learned(&a, runs.at, runs.names, runs.n);
     if (ranks > 0) {
         album_begin(&a, ranks > 1 ? "Ranks" : "Where the time went");

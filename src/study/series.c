@@ -30,6 +30,7 @@ struct reader {
     struct shoal_measures end; /* as the lines have it; `finish` completes that of the run */
     size_t line;            /* whole ones so far */
     bool again;             /* settings came after reports: the run was resumed */
+    bool blank;             /* there is no report yet: one of nothing stands for it */
     double before;          /* seconds to add since then */
     double total;           /* units of the whole run, as reports of all ranks tell */
     double guess;           /* the same by the last report, maybe of one rank only */
@@ -101,6 +102,7 @@ static void take_settings(struct reader *r, json_t *line)
     forget_tracks(run); /* time began anew */
     run->nsettings = 0;
     snprintf(run->model, sizeof run->model, "%s", string_of(line, "task"));
+    snprintf(run->end.unit, sizeof run->end.unit, "%s", string_of(line, "unit"));
     json_object_foreach(line, key, value)
     {
         struct setting *s = &run->settings[run->nsettings];
@@ -626,17 +628,46 @@ static void complete(struct reader *r)
             r->waited / fmax(fmax(r->trained, r->waited), run->end.ranks * run->end.seconds);
 }
 
+/* A run that has but begun, or failed before its first report, is shown too. */
+static shoal_status add_blank(struct reader *r)
+{
+    double unknown = (double)NAN;
+
+    r->blank = true;
+    r->guess = 0;
+    r->run->end.seconds = 0;
+    return add_point(r->run, &(struct point){.loss = unknown,
+                                             .held = unknown,
+                                             .accuracy = unknown,
+                                             .held_accuracy = unknown,
+                                             .quality = unknown,
+                                             .lr = unknown,
+                                             .memory = unknown,
+                                             .gradient = unknown});
+}
+
+static void forget_blank(struct reader *r)
+{
+    if (!r->blank)
+        return;
+    r->blank = false;
+    r->guess = (double)NAN;
+    r->run->npoints = 0;
+}
+
 static shoal_status finish(struct reader *r)
 {
+    shoal_status st = SHOAL_OK;
+
     r->end = r->run->end;
     if (r->run->nsettings == 0)
         return shoal_fail(SHOAL_EFORMAT,
                           "%s: found no settings, want a file that --metrics wrote", r->path);
     if (r->run->npoints == 0)
-        return shoal_fail(SHOAL_EFORMAT, "%s: found no report, want a run that got so far",
-                          r->path);
-    complete(r);
-    return SHOAL_OK;
+        st = add_blank(r);
+    if (st == SHOAL_OK)
+        complete(r);
+    return st;
 }
 
 /* Long paths keep their end, which tells them apart. */
@@ -773,6 +804,7 @@ shoal_status shoal_run_update(shoal_run *run)
     if (st != SHOAL_OK)
         return st;
     run->end = r->end;
+    forget_blank(r);
     st = read_pieces(r, s);
     stream_close(s);
     if (st == SHOAL_OK)

@@ -265,7 +265,6 @@ static void a_bad_line_is_named(void **state)
     refuse(SETTINGS "{\"event\":\"epoch\",\"seconds\":1}\n", "m.jsonl:2: found a report without");
     refuse(SETTINGS WORDS("epoch", "7", "1", "1", "1", "1"), "m.jsonl:2: found a report without");
     refuse(WORDS("epoch", "1", "1", "1", "1", "1"), "found no settings");
-    refuse(SETTINGS, "found no report");
     refuse("", "found no settings");
 }
 
@@ -784,6 +783,25 @@ static void ranks_say_whom_they_waited_for(void **state)
     free(page);
 }
 
+/* It is shown from its start on, and when it failed before it said anything. */
+static void a_run_that_has_but_begun_is_one_of_no_examples(void **state)
+{
+    shoal_run *run = parse(SETTINGS);
+    struct shoal_measures m = shoal_run_measures(run, (double)NAN);
+    char *page = learned_page(SETTINGS);
+
+    (void)state;
+    assert_string_equal(run->model, "cbow");
+    assert_false(m.done);
+    near(m.units, 0);
+    near(m.seconds, 0);
+    assert_true(isnan(m.loss));
+    assert_null(strstr(page, "nan"));
+    assert_null(strstr(page, "id=\"how-it-went\""));
+    free(page);
+    shoal_run_free(run);
+}
+
 /* ---- files that grow ---- */
 
 static void same_run(const shoal_run *a, const shoal_run *b)
@@ -825,7 +843,7 @@ static void a_file_cut_anywhere_is_read_on_from_there(void **state)
 
         put_file(path, two_ranks, cut, "we");
         if (shoal_run_read(&run, path) != SHOAL_OK) {
-            assert_null(run); /* it has no report yet */
+            assert_null(run); /* it has no settings yet */
             continue;
         }
         put_file(path, two_ranks + cut, len - cut, "ae");
@@ -940,6 +958,7 @@ int main(void)
         cmocka_unit_test(names_of_classes_and_words_cannot_become_markup),
         cmocka_unit_test(a_record_of_what_was_learned_that_does_not_fit_is_refused),
         cmocka_unit_test(ranks_say_whom_they_waited_for),
+        cmocka_unit_test(a_run_that_has_but_begun_is_one_of_no_examples),
         cmocka_unit_test(a_file_cut_anywhere_is_read_on_from_there),
         cmocka_unit_test(a_file_made_anew_is_read_anew),
         cmocka_unit_test(a_run_may_report_as_often_as_it_likes),
