@@ -514,13 +514,38 @@ static size_t first_with(struct runs runs, const char *key)
     return first;
 }
 
+/* Whether a setting is the option of that name; metrics have _ where options have -. */
+static bool is_option(const struct shoal_option *o, const char *key)
+{
+    const char *name = o->name;
+
+    for (; *name && *key && (*name == '-' ? '_' : *name) == *key; name++)
+        key++;
+    return *name == *key;
+}
+
+/* What 0 means of an option of its task; NULL: 0. */
+static const char *zero_of(const shoal_run *run, const char *key)
+{
+    const struct shoal_task *task = shoal_task_find(run->model);
+
+    for (const struct shoal_option_group *g = task ? task->groups : NULL; g && g->options; g++)
+        for (const struct shoal_option *o = g->options; o->name; o++)
+            if (is_option(o, key))
+                return o->zero;
+    return NULL;
+}
+
 /* A rate of 0 is one that was chosen: `first_lr` says which. */
 static void settings_cell(struct prose *t, const shoal_run *run, const char *key)
 {
     const char *value = setting_of(run, key), *first = setting_of(run, "first_lr");
+    const char *zero = value && strcmp(value, "0") == 0 ? zero_of(run, key) : NULL;
 
     if (value && first && strcmp(key, "lr") == 0 && strcmp(value, "0") == 0)
-        prose_wrap(t, "<td>chosen: ", first, "</td>");
+        prose_wrap(t, "<td>", first, " <small>chosen</small></td>");
+    else if (zero)
+        prose_wrap(t, "<td>0 <small>", zero, "</small></td>");
     else
         prose_wrap(t, "<td>", value ? value : "-", "</td>");
 }
@@ -528,19 +553,21 @@ static void settings_cell(struct prose *t, const shoal_run *run, const char *key
 /* A row of the table: what each run has. */
 static void settings_row(struct prose *t, struct runs runs, const char *key)
 {
-    prose_wrap(t, "<tr><td class=\"w\">", key, "</td>");
+    prose_wrap(t, "<tr><th scope=\"row\" class=\"w\">", key, "</th>");
     for (size_t i = 0; i < runs.n; i++)
         settings_cell(t, runs.at[i], key);
     prose_add(t, "</tr>\n");
 }
 
+/* Those of one run stand in columns, and need no head. */
 static void settings_table(struct prose *t, struct runs runs)
 {
     page_wide(t, "Settings");
-    prose_add(t, "<table class=\"settings\">\n<tr><th class=\"w\">setting</th>");
-    for (size_t i = 0; i < runs.n; i++)
+    prose_add(t, runs.n == 1 ? "<div class=\"columns\"><table class=\"settings\">\n"
+                             : "<table class=\"settings\">\n<thead><tr><th class=\"w\">setting</th>");
+    for (size_t i = 0; i < runs.n && runs.n > 1; i++)
         prose_wrap(t, "<th>", runs.names[i], "</th>");
-    prose_add(t, "</tr>\n");
+    prose_add(t, runs.n == 1 ? "<tbody>\n" : "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < runs.n; i++)
         for (size_t k = 0; k < runs.at[i]->nsettings; k++) {
             const char *key = runs.at[i]->settings[k].key;
@@ -548,7 +575,7 @@ static void settings_table(struct prose *t, struct runs runs)
             if (first_with(runs, key) == i)
                 settings_row(t, runs, key);
         }
-    prose_add(t, "</table></div>\n");
+    prose_add(t, runs.n == 1 ? "</tbody></table></div></div>\n" : "</tbody></table></div>\n");
 }
 
 /* ---- runs beside each other ---- */
@@ -609,6 +636,35 @@ static const struct measure {
 
 enum { MEASURES = sizeof measures / sizeof *measures };
 
+static bool is_quality(const struct measure *m)
+{
+    return m->at == offsetof(struct shoal_measures, quality);
+}
+
+/* What runs must have in common for it to be compared. */
+static const char *basis_of(const shoal_run *run, const struct measure *m)
+{
+    if (is_quality(m))
+        return run->end.quality_name;
+    return m->at == offsetof(struct shoal_measures, rate) ? run->end.unit : run->model;
+}
+
+static bool is_comparable(struct runs runs, const struct measure *m)
+{
+    for (size_t i = 1; i < runs.n; i++)
+        if (strcmp(basis_of(runs.at[0], m), basis_of(runs.at[i], m)) != 0)
+            return false;
+    return true;
+}
+
+/* A quality is called what it is: "accuracy". */
+static const char *measure_head(struct runs runs, const struct measure *m)
+{
+    const char *name = runs.at[0]->end.quality_name;
+
+    return is_quality(m) && *name && is_comparable(runs, m) ? name : m->head;
+}
+
 static double measured(const shoal_run *run, const struct measure *m)
 {
     return *(const double *)(const void *)((const char *)&run->end + m->at);
@@ -628,28 +684,31 @@ static size_t best_of(struct runs runs, const struct measure *m)
     return best;
 }
 
+/* Of qualities that cannot be compared each says what it is. */
+static void measure_cell(struct prose *t, struct runs runs, size_t i, const struct measure *m)
+{
+    double x = measured(runs.at[i], m);
+    bool same = is_comparable(runs, m), best = same && best_of(runs, m) == i;
+
+    prose_add(t, "<td data-n=\"%.9g\"%s>%s%s", isfinite(x) ? x : m->more ? -1e300 : 1e300,
+              best ? " class=\"best\"" : "", m->show(x).text, best ? " <small>best</small>" : "");
+    if (is_quality(m) && !same && isfinite(x))
+        prose_wrap(t, " <small>", runs.at[i]->end.quality_name, "</small>");
+    prose_add(t, "</td>");
+}
+
 static void runs_row(struct prose *t, struct runs runs, size_t i, const char *const *keys, size_t n)
 {
     prose_wrap(t, "<tr><td class=\"w\">", runs.names[i], "</td>");
-    for (size_t k = 0; k < n; k++) {
-        const char *value = setting_of(runs.at[i], keys[k]);
-
-        prose_wrap(t, "<td>", value ? value : "-", "</td>");
-    }
-    for (size_t k = 0; k < MEASURES; k++) {
-        double x = measured(runs.at[i], &measures[k]);
-        bool best = best_of(runs, &measures[k]) == i;
-
-        if (best_of(runs, &measures[k]) == runs.n)
-            continue;
-        prose_add(t, "<td data-n=\"%.9g\"%s>%s%s</td>",
-                  isfinite(x) ? x : measures[k].more ? -1e300 : 1e300, best ? " class=\"best\"" : "",
-                  measures[k].show(x).text, best ? " <small>best</small>" : "");
-    }
+    for (size_t k = MEASURES; k-- > 0;)
+        if (best_of(runs, &measures[k]) < runs.n)
+            measure_cell(t, runs, i, &measures[k]);
+    for (size_t k = 0; k < n; k++)
+        settings_cell(t, runs.at[i], keys[k]);
     prose_add(t, "</tr>\n");
 }
 
-/* Of several runs: what differs between them and what came of it. */
+/* Of several runs: what came of each, and what differs between them. */
 static void runs_table(struct prose *t, struct runs runs)
 {
     const char *keys[DIFFERENCES];
@@ -658,15 +717,30 @@ static void runs_table(struct prose *t, struct runs runs)
     page_section(t, "Runs");
     page_wide(t, "Runs");
     prose_add(t, "<table class=\"sortable\">\n<thead><tr><th class=\"w\">run</th>");
+    for (size_t k = MEASURES; k-- > 0;)
+        if (best_of(runs, &measures[k]) < runs.n)
+            prose_wrap(t, "<th>", measure_head(runs, &measures[k]), "</th>");
     for (size_t k = 0; k < n; k++)
         prose_wrap(t, "<th>", keys[k], "</th>");
-    for (size_t k = 0; k < MEASURES; k++)
-        if (best_of(runs, &measures[k]) < runs.n)
-            prose_wrap(t, "<th>", measures[k].head, "</th>");
     prose_add(t, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < runs.n; i++)
         runs_row(t, runs, i, keys, n);
     prose_add(t, "</tbody></table></div>\n");
+}
+
+/* Of a single run the same, large, the quality first. */
+static void run_figures(struct prose *t, struct runs run)
+{
+    prose_add(t, "<dl class=\"figures\">\n");
+    for (size_t k = MEASURES; k-- > 0;) {
+        double x = measured(run.at[0], &measures[k]);
+
+        if (!isfinite(x))
+            continue;
+        prose_wrap(t, "<div><dt>", measure_head(run, &measures[k]), "</dt>");
+        prose_wrap(t, "<dd>", measures[k].show(x).text, "</dd></div>\n");
+    }
+    prose_add(t, "</dl>\n");
 }
 
 /* ---- a run that goes on ---- */
@@ -745,13 +819,21 @@ struct shoal_report_opts shoal_report_default(void)
     return (struct shoal_report_opts){.title = NULL, .plots = NULL};
 }
 
+/* Of several runs the table says most of it. */
 static void say_runs(struct prose *t, struct runs runs, bool live)
 {
+    if (runs.n == 1) {
+        if (runs.at[0]->end.units > 0)
+            run_figures(t, runs);
+        say_run(t, runs.at[0], live);
+        return;
+    }
+    prose_add(t, "<details class=\"words\"><summary>Each run in words, and what limits it</summary>\n");
     for (size_t i = 0; i < runs.n; i++) {
-        if (runs.n > 1)
-            prose_wrap(t, "<h3>", runs.names[i], "</h3>\n");
+        prose_wrap(t, "<h3>", runs.names[i], "</h3>\n");
         say_run(t, runs.at[i], live);
     }
+    prose_add(t, "</details>\n");
 }
 
 /* Whether some run came so far that it reported. */

@@ -144,7 +144,15 @@ static void draw_class(struct judged *j, struct exhibit *e, make_curve *make, ui
     curve_fini(&c);
 }
 
-/* Which classes have a line, the worst ranked first where there are too many; out [CURVES_MOST]. */
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Which classes have a line, the worst ranked where there are too many, in the order of their
+ * numbers; out [CURVES_MOST]. */
 static size_t drawn_classes(const struct judged *j, uint32_t *out)
 {
     size_t n = 0, most = j->p->classes <= CURVES_MOST ? CURVES_MOST : CURVES_WORST;
@@ -169,6 +177,7 @@ static size_t drawn_classes(const struct judged *j, uint32_t *out)
             break;
         out[n++] = next->class;
     }
+    qsort(out, n, sizeof *out, by_number);
     return n;
 }
 
