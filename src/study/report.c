@@ -469,14 +469,23 @@ static void say_limit(struct prose *t, const struct shoal_measures *m)
         prose_wrap(t, "<p><b>What limits it:</b> ", m->verdict, "</p>\n");
 }
 
+/* "12 s: failed: train: diverged": the last that it said. */
+static void say_why(struct prose *t, const shoal_run *run)
+{
+    if (*run->ended)
+        prose_wrap(t, "<p class=\"why\">", run->log.at[(run->log.n - 1) % RUN_LOG], "</p>\n");
+}
+
 static void say_run(struct prose *t, const shoal_run *run, bool live)
 {
     const struct shoal_measures *m = &run->end;
 
     prose_wrap(t, "<div class=\"said\"><p>", run->model, "");
     if (!(m->units > 0)) {
-        prose_add(t, live ? " has not reported yet.</p></div>\n"
-                          : " ended before its first report.</p></div>\n");
+        prose_add(t, live && !*run->ended ? " has not reported yet.</p>\n"
+                                          : " ended before its first report.</p>\n");
+        say_why(t, run);
+        prose_add(t, "</div>\n");
         return;
     }
     prose_add(t, "%s learned from %s ",
@@ -488,6 +497,7 @@ static void say_run(struct prose *t, const shoal_run *run, bool live)
               number_short(m->rate).text, m->ranks, m->ranks == 1 ? "rank" : "ranks");
     say_loss(t, run);
     prose_add(t, "</p>\n");
+    say_why(t, run);
     say_ranks(t, m);
     say_limit(t, m);
     prose_add(t, "</div>\n");

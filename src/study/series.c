@@ -543,6 +543,17 @@ static shoal_status take_learned(struct reader *r, const json_t *line)
     return wrong ? bad_line(r, wrong) : r->run->learned->status;
 }
 
+/* It did not come to its end, and says why. */
+static void take_ended(struct reader *r, const json_t *line, const char *event)
+{
+    double progress = real_of(line, "progress"), seconds = real_of(line, "seconds");
+
+    later(&r->run->end.seconds, seconds + r->before);
+    if (progress >= 0 && progress <= 1)
+        r->run->progress = progress;
+    log_ended(r->run, event, r->before + seconds, string_of(line, "why"));
+}
+
 /* ---- lines ---- */
 
 static shoal_status take_line(struct reader *r, json_t *line)
@@ -565,7 +576,7 @@ static shoal_status take_line(struct reader *r, json_t *line)
     else if (strcmp(event, "learned") == 0)
         return take_learned(r, line);
     else if (strcmp(event, "stopped") == 0 || strcmp(event, "failed") == 0)
-        log_ended(r->run, event, r->before + real_of(line, "seconds"), string_of(line, "why"));
+        take_ended(r, line, event);
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
         if (strcmp(event, reports[i]) == 0)
             return take_report(r, line);
@@ -635,7 +646,8 @@ static shoal_status add_blank(struct reader *r)
 
     r->blank = true;
     r->guess = 0;
-    r->run->end.seconds = 0;
+    if (isnan(r->run->end.seconds))
+        r->run->end.seconds = 0;
     return add_point(r->run, &(struct point){.loss = unknown,
                                              .held = unknown,
                                              .accuracy = unknown,
