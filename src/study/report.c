@@ -659,20 +659,32 @@ static const char *basis_of(const shoal_run *run, const struct measure *m)
     return m->at == offsetof(struct shoal_measures, rate) ? run->end.unit : run->model;
 }
 
+/* What all runs have in common of those that have any of it; NULL: they differ, "": none has. */
+static const char *common_basis(struct runs runs, const struct measure *m)
+{
+    const char *common = "";
+
+    for (size_t i = 0; i < runs.n; i++) {
+        const char *own = basis_of(runs.at[i], m);
+
+        if (*common && *own && strcmp(common, own) != 0)
+            return NULL;
+        common = *own ? own : common;
+    }
+    return common;
+}
+
 static bool is_comparable(struct runs runs, const struct measure *m)
 {
-    for (size_t i = 1; i < runs.n; i++)
-        if (strcmp(basis_of(runs.at[0], m), basis_of(runs.at[i], m)) != 0)
-            return false;
-    return true;
+    return common_basis(runs, m) != NULL;
 }
 
 /* A quality is called what it is: "accuracy". */
 static const char *measure_head(struct runs runs, const struct measure *m)
 {
-    const char *name = runs.at[0]->end.quality_name;
+    const char *name = is_quality(m) ? common_basis(runs, m) : NULL;
 
-    return is_quality(m) && *name && is_comparable(runs, m) ? name : m->head;
+    return name && *name ? name : m->head;
 }
 
 static double measured(const shoal_run *run, const struct measure *m)
@@ -757,29 +769,39 @@ static void run_figures(struct prose *t, struct runs run)
 
 #define STALLED 60.0 /* seconds in which a run that works has written something */
 
-/* "43 %, 2.1 min left: running", with a bar. */
+static const char *state_of(const shoal_run *run)
+{
+    if (*run->ended)
+        return run->ended; /* stopped or failed */
+    if (run->end.done)
+        return "ended";
+    return run->silent > STALLED ? "stalled" : run->progress > 0 ? "running" : "starting";
+}
+
+/* "running, 43 %, 2.1 min left", with a bar of that colour. */
 static void live_state(struct prose *t, const shoal_run *run, const char *name)
 {
     const struct shoal_measures *m = &run->end;
+    const char *state = state_of(run);
     double p = run->progress, left = p > 0 ? m->seconds * (1 - p) / p : NAN;
-    bool stalled = run->silent > STALLED;
 
-    prose_add(t, "<p class=\"live-run\">");
+    prose_wrap(t, "<p class=\"live-run ", state, "\">");
     if (*name)
         prose_wrap(t, "<b>", name, "</b> ");
     prose_add(t, "<progress max=\"1\" value=\"%.4f\" aria-label=\"progress", p);
     prose_wrap(t, " of ", *name ? name : run->model, "\"></progress> <span>");
-    if (*run->ended)
-        prose_add(t, "%s at %.0f %%, after %s", run->ended, 100 * p, number_time(m->seconds).text);
-    else if (m->done)
-        prose_add(t, "ended after %s", number_time(m->seconds).text);
-    else if (!(p > 0))
-        prose_add(t, "0 %%: %s", stalled ? "stalled" : "starting");
-    else
-        prose_add(t, "%.0f %%, %s left: %s", 100 * p, number_time(left).text,
-                  stalled ? "stalled" : "running");
-    if (!m->done && !*run->ended && stalled)
-        prose_add(t, ", nothing was written for %s", number_time(run->silent).text);
+    prose_wrap(t, "<strong>", state, "</strong>");
+    if (m->done || *run->ended) {
+        if (!m->done)
+            prose_add(t, " at %.0f %%,", 100 * p);
+        prose_add(t, " after %s", number_time(m->seconds).text);
+    } else {
+        prose_add(t, ", %.0f %%", floor(100 * p));
+        if (isfinite(left))
+            prose_add(t, ", %s left", number_time(left).text);
+        if (run->silent > STALLED)
+            prose_add(t, ", nothing was written for %s", number_time(run->silent).text);
+    }
     prose_add(t, "</span></p>\n");
 }
 

@@ -89,7 +89,7 @@
   function inPlace(next) {
     var bars = next.querySelectorAll('.live-run');
     document.querySelectorAll('.live-run').forEach(function (p, i) {
-      if (bars[i]) p.innerHTML = bars[i].innerHTML;
+      if (bars[i]) { p.innerHTML = bars[i].innerHTML; p.className = bars[i].className; }
     });
     runsOf(next, function (d, name) {
       runsOf(document, function (own, of) {
