@@ -69,7 +69,8 @@ static void draw(struct album *a, struct runs runs, const char *name, const char
         c.y_axis = AXIS_BYTES;
     for (size_t i = 0; i < runs.n; i++)
         trace(&c, runs.at[i], what, by_time, name_of(runs, i));
-    album_chart(a, &c, what == POINT(memory) ? 2 : 1);
+    /* a single one of these says nothing that the settings do not */
+    album_chart(a, &c, what == POINT(memory) || what == POINT(lr) || what == POINT(gradient) ? 2 : 1);
 }
 
 /* Both losses of one run are in one chart. */

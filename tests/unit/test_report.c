@@ -802,6 +802,76 @@ static void a_run_that_has_but_begun_is_one_of_no_examples(void **state)
     shoal_run_free(run);
 }
 
+static void a_setting_of_0_says_what_that_means(void **state)
+{
+    char *page = learned_page(
+        "{\"event\":\"settings\",\"task\":\"mlp\",\"threads\":0,\"seed\":0,\"rank_batch\":0}\n" WORDS(
+            "done", "1", "2000", "4", "2", "1.5"));
+
+    (void)state;
+    assert_non_null(strstr(page, "threads</th><td>0 <small>one for each core</small></td>"));
+    assert_non_null(strstr(page, "rank_batch</th><td>0 <small>as --batch says</small></td>"));
+    assert_non_null(strstr(page, "seed</th><td>0</td>"));
+    free(page);
+}
+
+/* The page of two runs; for free(). */
+static char *page_of_two(const char *first, const char *second)
+{
+    shoal_run *runs[] = {parse(first), parse(second)};
+    struct shoal_report_opts opts = shoal_report_default();
+    char *text = NULL;
+    size_t len;
+
+    assert_int_equal(shoal_report_text(&text, &len, (const shoal_run *const *)runs, 2, &opts),
+                     SHOAL_OK);
+    shoal_run_free(runs[0]);
+    shoal_run_free(runs[1]);
+    return text;
+}
+
+static void only_what_can_be_compared_is_marked_best(void **state)
+{
+    static const char good[] = SETTINGS WORDS("done", "1", "2000", "4", "2", "1.5"),
+                      bad[] = SETTINGS WORDS("done", "1", "2000", "4", "3", "2.5"),
+                      other[] = "{\"event\":\"settings\",\"task\":\"mlp\"}\n" WORDS(
+                          "done", "1", "2000", "4", "0.5", "0.25");
+    char *page = page_of_two(bad, good);
+
+    (void)state;
+    assert_non_null(strstr(page, "class=\"best\">1.5 <small>best</small>"));
+    free(page);
+    page = page_of_two(good, other);
+    assert_non_null(strstr(page, ">0.25</td>"));
+    assert_null(strstr(page, ">0.25 <small>best"));
+    free(page);
+}
+
+static void a_run_has_one_colour_in_all_charts(void **state)
+{
+    static const char without[] = SETTINGS WORDS("done", "1", "2000", "4", "2", "null"),
+                      with[] = SETTINGS WORDS("done", "1", "2000", "4", "3", "2.5");
+    char *page = page_of_two(without, with), *held;
+
+    (void)state;
+    held = strstr(page, "\"name\":\"held-time\"");
+    assert_non_null(held); /* the first run has no line there, but its colour */
+    assert_non_null(strstr(held, "\"colour\":1"));
+    assert_true(strstr(held, "\"colour\":1") < strstr(held, "</script>"));
+    free(page);
+}
+
+static void a_run_that_failed_says_why(void **state)
+{
+    char *page = learned_page(SETTINGS
+                              "{\"event\":\"failed\",\"progress\":0.1,\"seconds\":2,"
+                              "\"why\":\"train: diverged <b>\"}\n");
+
+    (void)state;
+    assert_non_null(strstr(page, "<p class=\"why\">2.000 s: failed: train: diverged &lt;b&gt;</p>"));
+    free(page);
+}
+
 /* ---- files that grow ---- */
 
 static void same_run(const shoal_run *a, const shoal_run *b)
@@ -959,6 +1029,10 @@ int main(void)
         cmocka_unit_test(a_record_of_what_was_learned_that_does_not_fit_is_refused),
         cmocka_unit_test(ranks_say_whom_they_waited_for),
         cmocka_unit_test(a_run_that_has_but_begun_is_one_of_no_examples),
+        cmocka_unit_test(a_setting_of_0_says_what_that_means),
+        cmocka_unit_test(only_what_can_be_compared_is_marked_best),
+        cmocka_unit_test(a_run_has_one_colour_in_all_charts),
+        cmocka_unit_test(a_run_that_failed_says_why),
         cmocka_unit_test(a_file_cut_anywhere_is_read_on_from_there),
         cmocka_unit_test(a_file_made_anew_is_read_anew),
         cmocka_unit_test(a_run_may_report_as_often_as_it_likes),

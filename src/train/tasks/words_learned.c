@@ -160,7 +160,7 @@ static void add_map(struct learned *l, const shoal_vocab *vocab, const uint32_t 
     struct exhibit *e = learned_exhibit(l, EXHIBIT_MAP, "map", "A map of words");
 
     exhibit_note(e, "The %zu commonest words, by t-SNE: words with similar vectors lie together. "
-                    "Colours are clusters. `shoal map` makes a map of all.", n);
+                    "Colours are clusters. The command shoal map makes a map of all.", n);
     exhibit_column(e, "word", COLUMN_WORD);
     exhibit_column(e, "x", COLUMN_REAL);
     exhibit_column(e, "y", COLUMN_REAL);
