@@ -137,19 +137,19 @@ static void drop_lost(struct watched *w, const struct folder *f)
     }
 }
 
-/* A file that is no metrics, or not yet, is left out: others write to the folder too. Takes the path
- * of a new one. */
+/* A file that is no metrics, or not yet, is left out: others write to the folder too. Takes the
+ * path of a new one. */
 static const shoal_run *watched_look(struct watched *w, struct found *found)
 {
     size_t i = watched_find(w, found->path);
-    bool new = i == w->n;
-    shoal_status st = new ? shoal_run_read(&w->at[i].run, found->path)
-                          : shoal_run_update(w->at[i].run);
+    bool fresh = i == w->n;
+    shoal_status st =
+        fresh ? shoal_run_read(&w->at[i].run, found->path) : shoal_run_update(w->at[i].run);
 
-    if (new && st == SHOAL_OK) {
+    if (fresh && st == SHOAL_OK) {
         w->at[w->n++].path = found->path;
         found->path = NULL;
-    } else if (!new && st != SHOAL_OK) {
+    } else if (!fresh && st != SHOAL_OK) {
         watched_drop(w, i);
     }
     return st == SHOAL_OK ? w->at[i].run : NULL;
@@ -180,8 +180,10 @@ static shoal_status watch_page(void *user, char **text, size_t *len)
     opts.title = "Runs";
     opts.refresh = REFRESH_SECONDS;
     if (st == SHOAL_OK && n == 0)
-        st = shoal_fail(SHOAL_ENOENT, "%s: no metrics of a run yet, want files NAME.jsonl that "
-                        "`shoal train --metrics` writes", w->folder);
+        st = shoal_fail(SHOAL_ENOENT,
+                        "%s: no metrics of a run yet, want files NAME.jsonl that "
+                        "`shoal train --metrics` writes",
+                        w->folder);
     if (st == SHOAL_OK)
         st = shoal_report_text(text, len, runs, n, &opts);
     folder_fini(&f);

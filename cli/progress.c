@@ -195,8 +195,8 @@ static void progress_log(struct console *c, const char *phase, const char *text)
     c->next_line = now + PROGRESS_EVERY;
 }
 
-/* A run may report a thousand times a second: nobody reads that, a slow connection chokes on it, and
- * a line drawn while the terminal shrinks would stay. */
+/* A run may report a thousand times a second: nobody reads that, a slow connection chokes on it,
+ * and a line drawn while the terminal shrinks would stay. */
 static bool is_early(struct console *c, const char *phase)
 {
     double now = clock_seconds();

@@ -70,7 +70,8 @@ static void draw(struct album *a, struct runs runs, const char *name, const char
     for (size_t i = 0; i < runs.n; i++)
         trace(&c, runs.at[i], what, by_time, name_of(runs, i));
     /* a single one of these says nothing that the settings do not */
-    album_chart(a, &c, what == POINT(memory) || what == POINT(lr) || what == POINT(gradient) ? 2 : 1);
+    album_chart(a, &c,
+                what == POINT(memory) || what == POINT(lr) || what == POINT(gradient) ? 2 : 1);
 }
 
 /* Both losses of one run are in one chart. */
@@ -574,8 +575,9 @@ static void settings_row(struct prose *t, struct runs runs, const char *key)
 static void settings_table(struct prose *t, struct runs runs)
 {
     page_wide(t, "Settings");
-    prose_add(t, runs.n == 1 ? "<div class=\"columns\"><table class=\"settings\">\n"
-                             : "<table class=\"settings\">\n<thead><tr><th class=\"w\">setting</th>");
+    prose_add(t, runs.n == 1
+                     ? "<div class=\"columns\"><table class=\"settings\">\n"
+                     : "<table class=\"settings\">\n<thead><tr><th class=\"w\">setting</th>");
     for (size_t i = 0; i < runs.n && runs.n > 1; i++)
         prose_wrap(t, "<th>", runs.names[i], "</th>");
     prose_add(t, runs.n == 1 ? "<tbody>\n" : "</tr></thead>\n<tbody>\n");
@@ -713,7 +715,10 @@ static void measure_cell(struct prose *t, struct runs runs, size_t i, const stru
     double x = measured(runs.at[i], m);
     bool same = is_comparable(runs, m), best = same && best_of(runs, m) == i;
 
-    prose_add(t, "<td data-n=\"%.9g\"%s>%s%s", isfinite(x) ? x : m->more ? -1e300 : 1e300,
+    prose_add(t, "<td data-n=\"%.9g\"%s>%s%s",
+              isfinite(x) ? x
+              : m->more   ? -1e300
+                          : 1e300,
               best ? " class=\"best\"" : "", m->show(x).text, best ? " <small>best</small>" : "");
     if (is_quality(m) && !same && isfinite(x))
         prose_wrap(t, " <small>", runs.at[i]->end.quality_name, "</small>");
@@ -861,7 +866,8 @@ static void say_runs(struct prose *t, struct runs runs, bool live)
         say_run(t, runs.at[0], live);
         return;
     }
-    prose_add(t, "<details class=\"words\"><summary>Each run in words, and what limits it</summary>\n");
+    prose_add(
+        t, "<details class=\"words\"><summary>Each run in words, and what limits it</summary>\n");
     for (size_t i = 0; i < runs.n; i++) {
         prose_wrap(t, "<h3>", runs.names[i], "</h3>\n");
         say_run(t, runs.at[i], live);

@@ -24,11 +24,11 @@ const char *const time_parts[TIME_PARTS] = {"computing", "communicating", "waiti
 struct reader {
     shoal_run *run;
     char *path;
-    uint64_t at;               /* bytes, up to the end of a line, */
-    char seen[SEEN];           /* the last of them */
+    uint64_t at;     /* bytes, up to the end of a line, */
+    char seen[SEEN]; /* the last of them */
     size_t nseen;
     struct shoal_measures end; /* as the lines have it; `finish` completes that of the run */
-    size_t line;            /* whole ones so far */
+    size_t line;               /* whole ones so far */
     bool again;             /* settings came after reports: the run was resumed */
     bool blank;             /* there is no report yet: one of nothing stands for it */
     double before;          /* seconds to add since then */
@@ -673,8 +673,8 @@ static shoal_status finish(struct reader *r)
 
     r->end = r->run->end;
     if (r->run->nsettings == 0)
-        return shoal_fail(SHOAL_EFORMAT,
-                          "%s: found no settings, want a file that --metrics wrote", r->path);
+        return shoal_fail(SHOAL_EFORMAT, "%s: found no settings, want a file that --metrics wrote",
+                          r->path);
     if (r->run->npoints == 0)
         st = add_blank(r);
     if (st == SHOAL_OK)

@@ -804,9 +804,8 @@ static void a_run_that_has_but_begun_is_one_of_no_examples(void **state)
 
 static void a_setting_of_0_says_what_that_means(void **state)
 {
-    char *page = learned_page(
-        "{\"event\":\"settings\",\"task\":\"mlp\",\"threads\":0,\"seed\":0,\"rank_batch\":0}\n" WORDS(
-            "done", "1", "2000", "4", "2", "1.5"));
+    char *page = learned_page("{\"event\":\"settings\",\"task\":\"mlp\",\"threads\":0,\"seed\":0,"
+                              "\"rank_batch\":0}\n" WORDS("done", "1", "2000", "4", "2", "1.5"));
 
     (void)state;
     assert_non_null(strstr(page, "threads</th><td>0 <small>one for each core</small></td>"));
@@ -863,12 +862,12 @@ static void a_run_has_one_colour_in_all_charts(void **state)
 
 static void a_run_that_failed_says_why(void **state)
 {
-    char *page = learned_page(SETTINGS
-                              "{\"event\":\"failed\",\"progress\":0.1,\"seconds\":2,"
-                              "\"why\":\"train: diverged <b>\"}\n");
+    char *page = learned_page(SETTINGS "{\"event\":\"failed\",\"progress\":0.1,\"seconds\":2,"
+                                       "\"why\":\"train: diverged <b>\"}\n");
 
     (void)state;
-    assert_non_null(strstr(page, "<p class=\"why\">2.000 s: failed: train: diverged &lt;b&gt;</p>"));
+    assert_non_null(
+        strstr(page, "<p class=\"why\">2.000 s: failed: train: diverged &lt;b&gt;</p>"));
     free(page);
 }
 
@@ -959,8 +958,9 @@ static void a_run_may_report_as_often_as_it_likes(void **state)
     (void)state;
     fputs(SETTINGS, f);
     for (size_t i = 1; i <= REPORTS; i++)
-        fprintf(f, "{\"event\":\"interval\",\"unit\":\"words\",\"examples\":%zu,"
-                   "\"seconds\":%zu,\"progress\":%.9f,\"valid\":{%s}}\n",
+        fprintf(f,
+                "{\"event\":\"interval\",\"unit\":\"words\",\"examples\":%zu,"
+                "\"seconds\":%zu,\"progress\":%.9f,\"valid\":{%s}}\n",
                 i, i, (double)i / REPORTS, i % 1000 == 0 ? "\"loss\":2" : "");
     assert_int_equal(fclose(f), 0);
     assert_int_equal(shoal_run_read(&run, path), SHOAL_OK);

@@ -276,8 +276,8 @@ static void put_line(struct prose *t, const struct line *line, size_t colour, co
 
     prose_add(t, "%s{\"name\":", before);
     prose_json(t, line->name.text);
-    prose_add(t, ",\"colour\":%zu,\"ideal\":%s,%s\"at\":[", colour,
-              line->ideal ? "true" : "false", line->dots ? "\"dots\":true," : "");
+    prose_add(t, ",\"colour\":%zu,\"ideal\":%s,%s\"at\":[", colour, line->ideal ? "true" : "false",
+              line->dots ? "\"dots\":true," : "");
     for (size_t i = 0; i < line->n; i++) {
         if (!is_drawn(i, line->n, SHOWN) || !isfinite(line->at[i].x) || !isfinite(line->at[i].y))
             continue;
