@@ -153,9 +153,9 @@ static void draw_error(struct album *a, struct runs runs)
     for (size_t i = 0; i < runs.n; i++) {
         const shoal_run *run = runs.at[i];
         double each = run->end.updates / run->end.units;
-        struct line *line = isfinite(each) ? chart_line(&c, name_of(runs, i)) : NULL;
+        struct line *line = chart_line(&c, name_of(runs, i)); /* its colour, even without points */
 
-        for (size_t k = 0; k < run->npoints && line; k++)
+        for (size_t k = 0; k < run->npoints && line && isfinite(each); k++)
             chart_line_add(&c, line, run->points[k].units * each, 1 - run->points[k].held_accuracy);
     }
     album_chart(a, &c, 1);
