@@ -97,6 +97,9 @@ async function goesOn({ page, url }, browser) {
   await page.locator(".live-run", { hasText: "running" }).waitFor();
   check("a page whose runs are over shows a new one", true);
   check("the title says how far all are", /^\d+ % - shoal$/.test(await page.title()), await page.title());
+  check("the bar of a run says how far it is and how long it will take",
+    /running, \d+ %, [\d.]+ (s|min|h|d|days) left/.test(await page.locator(".live-run", { hasText: "running" }).textContent()),
+    await page.locator(".live-run", { hasText: "running" }).textContent());
   const log = page.locator('details[data-run="on.jsonl"] pre');
   check("the newest run's log is open", await log.isVisible());
   check("the log of another is folded away", !(await page.locator('details[data-run="over.jsonl"] pre').isVisible()));

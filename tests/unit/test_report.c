@@ -814,6 +814,34 @@ static void a_setting_of_0_says_what_that_means(void **state)
     free(page);
 }
 
+static void a_rate_that_was_chosen_is_told(void **state)
+{
+    char *page = learned_page(
+        "{\"event\":\"settings\",\"task\":\"cbow\",\"lr\":0,\"first_lr\":0.05}\n" WORDS(
+            "done", "1", "2000", "4", "2", "1.5"));
+
+    (void)state;
+    assert_non_null(strstr(page, "lr</th><td>0.05 <small>chosen</small></td>"));
+    free(page);
+}
+
+/* What is to be said of several ranks is not said of one, and a short run has no verdict. */
+static void one_rank_has_no_chapter_of_ranks(void **state)
+{
+    char *page = learned_page(
+        SETTINGS WORDS("done", "1", "2000", "0.4", "2", "1.5")
+            "{\"event\":\"profile\",\"ranks\":1,\"limit\":\"short\",\"verdict\":\"1 rank: 0.40 s "
+            "are too short to tell\",\"per_rank\":[{\"rank\":0,\"host\":\"a\",\"computing\":1,"
+            "\"waiting\":0}]}\n");
+
+    (void)state;
+    assert_null(strstr(page, "id=\"ranks\""));
+    assert_non_null(strstr(page, "id=\"where-the-time-went\""));
+    assert_null(strstr(page, "What limits it"));
+    assert_non_null(strstr(page, "0.400 s are too short to tell what limits it"));
+    free(page);
+}
+
 /* The page of two runs; for free(). */
 static char *page_of_two(const char *first, const char *second)
 {
@@ -1030,6 +1058,8 @@ int main(void)
         cmocka_unit_test(ranks_say_whom_they_waited_for),
         cmocka_unit_test(a_run_that_has_but_begun_is_one_of_no_examples),
         cmocka_unit_test(a_setting_of_0_says_what_that_means),
+        cmocka_unit_test(a_rate_that_was_chosen_is_told),
+        cmocka_unit_test(one_rank_has_no_chapter_of_ranks),
         cmocka_unit_test(only_what_can_be_compared_is_marked_best),
         cmocka_unit_test(a_run_has_one_colour_in_all_charts),
         cmocka_unit_test(a_run_that_failed_says_why),
