@@ -41,9 +41,8 @@ static void add_matrix(struct judged *j)
     const uint64_t *matrix = classes_matrix(j->p->counts);
     unsigned n = j->p->classes;
 
-    exhibit_note(e,
-                 "A row is a true class, a column what it was said to be. The stronger its colour, "
-                 "the larger its share of the row.");
+    exhibit_note(e, "A row is a true class, a column what it was said to be. Colour: its share of "
+                    "the row.");
     exhibit_column(e, "true class", COLUMN_WORD);
     exhibit_column(e, "predicted class", COLUMN_WORD);
     exhibit_column(e, "count", COLUMN_COUNT);
