@@ -303,7 +303,7 @@ var shoalCharts = (function () {
     }
     if (data.lines.length > 1) {
       var legend = document.createElement('div');
-      legend.className = 'tools legend';
+      legend.className = 'tools legend'; /* of many runs it is scrolled */
       data.lines.forEach(function (l) {
         toggle(legend, l.name, 'show ' + l.name + ' in ' + data.title, function () { return !all.off[l.name]; },
           function () { all.off[l.name] = !all.off[l.name]; drawAll(); }).className = 'line ' + (l.ideal ? 'ideal' : look('k', l));
