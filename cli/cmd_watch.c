@@ -89,34 +89,103 @@ static shoal_status folder_list(struct folder *f, const char *path)
     return SHOAL_OK;
 }
 
-/* A file that is no metrics, or not yet, is left out: others write to the folder too. */
-static size_t read_runs(shoal_run **runs, const struct folder *f)
+/* ---- runs, from look to look ------------------------------------------------------ */
+
+/* Of a run that was seen before only what is new is read: files grow for days. */
+struct watched {
+    const char *folder;
+    struct {
+        char *path;
+        shoal_run *run;
+    } at[SHOAL_REPORT_RUNS];
+    size_t n;
+};
+
+static void watched_drop(struct watched *w, size_t i)
+{
+    free(w->at[i].path);
+    shoal_run_free(w->at[i].run);
+    w->at[i] = w->at[--w->n];
+}
+
+static void watched_fini(struct watched *w)
+{
+    while (w->n > 0)
+        watched_drop(w, w->n - 1);
+}
+
+/* w->n: it is a new one. */
+static size_t watched_find(const struct watched *w, const char *path)
+{
+    size_t i = 0;
+
+    while (i < w->n && strcmp(w->at[i].path, path) != 0)
+        i++;
+    return i;
+}
+
+/* Runs whose files are gone, or are not among the newest any more. */
+static void drop_lost(struct watched *w, const struct folder *f)
+{
+    for (size_t i = w->n; i > 0; i--) {
+        size_t k = 0;
+
+        while (k < f->n && strcmp(f->at[k].path, w->at[i - 1].path) != 0)
+            k++;
+        if (k == f->n)
+            watched_drop(w, i - 1);
+    }
+}
+
+/* A file that is no metrics, or not yet, is left out: others write to the folder too. Takes the
+ * path of a new one. */
+static const shoal_run *watched_look(struct watched *w, struct found *found)
+{
+    size_t i = watched_find(w, found->path);
+    bool fresh = i == w->n;
+    shoal_status st =
+        fresh ? shoal_run_read(&w->at[i].run, found->path) : shoal_run_update(w->at[i].run);
+
+    if (fresh && st == SHOAL_OK) {
+        w->at[w->n++].path = found->path;
+        found->path = NULL;
+    } else if (!fresh && st != SHOAL_OK) {
+        watched_drop(w, i);
+    }
+    return st == SHOAL_OK ? w->at[i].run : NULL;
+}
+
+static size_t watched_all(const shoal_run **runs, struct watched *w, struct folder *f)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < f->n; i++)
-        n += shoal_run_read(&runs[n], f->at[i].path) == SHOAL_OK;
+    drop_lost(w, f);
+    for (size_t i = 0; i < f->n; i++) {
+        runs[n] = watched_look(w, &f->at[i]);
+        n += runs[n] != NULL;
+    }
     return n;
 }
 
 /* Called by the server's thread for each look. */
 static shoal_status watch_page(void *user, char **text, size_t *len)
 {
+    struct watched *w = user;
     struct shoal_report_opts opts = shoal_report_default();
-    shoal_run *runs[SHOAL_REPORT_RUNS] = {0};
+    const shoal_run *runs[SHOAL_REPORT_RUNS];
     struct folder f = {.n = 0};
-    shoal_status st = folder_list(&f, user);
-    size_t n = st == SHOAL_OK ? read_runs(runs, &f) : 0;
+    shoal_status st = folder_list(&f, w->folder);
+    size_t n = st == SHOAL_OK ? watched_all(runs, w, &f) : 0;
 
     opts.title = "Runs";
     opts.refresh = REFRESH_SECONDS;
     if (st == SHOAL_OK && n == 0)
-        st = shoal_fail(SHOAL_ENOENT, "%s: no metrics of a run yet, want files NAME.jsonl that "
-                        "`shoal train --metrics` writes", (const char *)user);
+        st = shoal_fail(SHOAL_ENOENT,
+                        "%s: no metrics of a run yet, want files NAME.jsonl that "
+                        "`shoal train --metrics` writes",
+                        w->folder);
     if (st == SHOAL_OK)
-        st = shoal_report_text(text, len, (const shoal_run *const *)runs, n, &opts);
-    for (size_t i = 0; i < SHOAL_REPORT_RUNS; i++)
-        shoal_run_free(runs[i]);
+        st = shoal_report_text(text, len, runs, n, &opts);
     folder_fini(&f);
     return st;
 }
@@ -125,6 +194,7 @@ static int watch_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct watch_cmd *cmd = at;
     struct console console;
+    struct watched w = {.folder = args[0]};
     struct folder f = {.n = 0};
     shoal_show *show = NULL;
     shoal_status st;
@@ -134,7 +204,7 @@ static int watch_run(const void *at, const char *const *args, size_t nargs)
     st = folder_list(&f, args[0]); /* a folder that is not there is said at once */
     folder_fini(&f);
     if (st == SHOAL_OK)
-        st = shoal_show_open(&show, cmd->listen, watch_page, (void *)args[0]);
+        st = shoal_show_open(&show, cmd->listen, watch_page, &w);
     if (st == SHOAL_OK) {
         print_line(stdout, "%s\n", shoal_show_url(show));
         fflush(stdout);
@@ -142,6 +212,7 @@ static int watch_run(const void *at, const char *const *args, size_t nargs)
             nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
     }
     shoal_show_close(show);
+    watched_fini(&w);
     return console_finish(&console, st);
 }
 

@@ -53,6 +53,8 @@ struct console {
     size_t drawn;     /* columns of the progress line that stands on the terminal; 0: none */
     double began;     /* clock_seconds() at console_init */
     double next_line; /* of the log, when there is no terminal */
+    double next_draw; /* of the line, on one, */
+    char phase[24];   /* while this is what it is about */
 };
 
 /* Whether nothing at all is said: for all ranks but one. Before console_init. */
@@ -66,7 +68,8 @@ struct shoal_watch console_watch(struct console *c);
 
 /* ---- progress.c: how far it is ---------------------------------------------- */
 
-#define PROGRESS_EVERY 10.0 /* seconds between lines when stderr is no terminal */
+#define PROGRESS_EVERY 10.0 /* seconds between lines when stderr is no terminal, */
+#define PROGRESS_DRAW 0.1   /* and between drawings where it is one */
 
 struct progress_line {
     double share;       /* of the work that is done; NAN: nobody knows */

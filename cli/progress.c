@@ -150,10 +150,17 @@ static size_t bytes_of_parts(const char *text, size_t columns)
     return whole;
 }
 
-void progress_erase(struct console *c)
+/* Rows of it above the cursor. */
+static size_t rows_above(const struct console *c)
 {
     size_t columns = c->drawn > 0 && is_screen(stderr) ? screen_columns() : 0;
-    size_t above = columns > 0 ? (c->drawn - 1) / columns : 0;
+
+    return columns > 0 ? (c->drawn - 1) / columns : 0;
+}
+
+void progress_erase(struct console *c)
+{
+    size_t above = rows_above(c);
 
     if (above > 0)
         fprintf(stderr, "\r\033[%zuA\033[J", above);
@@ -169,7 +176,8 @@ static void progress_draw(struct console *c, size_t columns, const char *phase, 
 
     if (len + 2 + ECHO_COLUMNS >= columns)
         return;
-    progress_erase(c);
+    if (rows_above(c) > 0)
+        progress_erase(c);
     bytes = bytes_of_parts(text, columns - ECHO_COLUMNS - len - 2);
     fprintf(stderr, "\r\033[K%s%s%s  %.*s", style_on(stderr, STYLE_CYAN), phase,
             style_on(stderr, STYLE_PLAIN), (int)bytes, text);
@@ -187,12 +195,26 @@ static void progress_log(struct console *c, const char *phase, const char *text)
     c->next_line = now + PROGRESS_EVERY;
 }
 
+/* A run may report a thousand times a second: nobody reads that, a slow connection chokes on it,
+ * and a line drawn while the terminal shrinks would stay. */
+static bool is_early(struct console *c, const char *phase)
+{
+    double now = clock_seconds();
+    bool same = c->drawn > 0 && strncmp(c->phase, phase, sizeof c->phase - 1) == 0;
+
+    if (same && now < c->next_draw)
+        return true;
+    snprintf(c->phase, sizeof c->phase, "%s", phase);
+    c->next_draw = now + PROGRESS_DRAW;
+    return false;
+}
+
 void console_progress(struct console *c, const char *phase, const struct progress_line *line)
 {
     size_t columns = screen_columns();
     struct line text;
 
-    if (c->quiet)
+    if (c->quiet || (columns > 0 && is_early(c, phase)))
         return;
     text = line_text(line, columns);
     if (columns > 0)

@@ -10,22 +10,23 @@
 struct watching {
     shoal_show *show;
     char *metrics;
+    shoal_run *run; /* NULL: not read yet */
 };
 
-/* Called by the server's thread: it reads what the run has written so far. */
+/* Called by the server's thread: it reads what the run has written since the last look. */
 static shoal_status watch_page(void *user, char **text, size_t *len)
 {
-    const struct watching *w = user;
+    struct watching *w = user;
     struct shoal_report_opts opts = shoal_report_default();
-    shoal_run *run = NULL;
     shoal_status st;
 
     opts.title = "Training, as it goes";
     opts.refresh = REFRESH_SECONDS;
-    st = shoal_run_read(&run, w->metrics);
+    st = w->run ? shoal_run_update(w->run) : shoal_run_read(&w->run, w->metrics);
     if (st == SHOAL_OK)
-        st = shoal_report_text(text, len, (const shoal_run *const *)&run, 1, &opts);
-    shoal_run_free(run);
+        return shoal_report_text(text, len, (const shoal_run *const *)&w->run, 1, &opts);
+    shoal_run_free(w->run);
+    w->run = NULL;
     return st;
 }
 
@@ -95,6 +96,7 @@ void job_unwatch(struct job *job)
     if (!job->watching)
         return;
     shoal_show_close(job->watching->show);
+    shoal_run_free(job->watching->run);
     free(job->watching->metrics);
     free(job->watching);
     job->watching = NULL;

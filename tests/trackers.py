@@ -197,7 +197,13 @@ def stopped():
     check("while it runs it says so", first and "\nstatus: 1\n" in read(first[0]) and "\nend_time: null\n" in read(first[0]), first)
     run.send_signal(signal.SIGTERM)
     check("a run that is ended fails", run.wait(60) != 0)
-    check("and says that it did", "\nstatus: 4\n" in read(first[0]), read(first[0]))
+    check("and says that it was stopped", "\nstatus: 5\n" in read(first[0]), read(first[0]))
+
+
+def diverged():
+    shoal("train", "mlp", "spiral.csv", "--lr", "1000", "--optimizer", "sgd", "--mlflow", "wrong", "-q", "-o", "x.shoal", code=1)
+    meta = glob.glob("wrong/0/*/meta.yaml")[0]
+    check("a run that failed says so", "\nstatus: 4\n" in read(meta) and "\nend_time: null\n" not in read(meta), read(meta))
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -211,5 +217,6 @@ with tempfile.TemporaryDirectory() as folder:
     mlflow(told)
     refused()
     stopped()
+    diverged()
 print(f"1..{cases}")
 sys.exit(failed > 0)

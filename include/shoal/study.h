@@ -22,6 +22,9 @@ typedef struct shoal_run shoal_run;
 /* Reads a file of metrics. A line that is no report is refused, by its number; a last
  * line without its end, as a run that was killed leaves it, is left out. */
 SHOAL_API shoal_status shoal_run_read(shoal_run **out, const char *path);
+/* Reads what its file has got since then; one that was made anew is read from its beginning. Where
+ * that fails the run is good for shoal_run_free only. */
+SHOAL_API shoal_status shoal_run_update(shoal_run *run);
 SHOAL_API void shoal_run_free(shoal_run *run);
 
 /* What a run came to. NaN: not measured. */

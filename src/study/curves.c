@@ -302,7 +302,7 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
     findings_html(t, s);
     say_failures(t, s);
     prose_add(t, "</div>\n");
-    page_section(t, "Table");
+    page_section(t, "Results");
     table_html(t, s);
     if (table_has_resources(s)) {
         page_section(t, "Resources");

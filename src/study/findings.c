@@ -81,12 +81,21 @@ static void say_quality(struct prose *t, const shoal_study *s, size_t base, size
     prose_add(t, " goes from %s to %s.\n", number_plain(from).text, number_plain(to).text);
 }
 
+/* "sync, 4 ranks on 2 hosts: the link ..." without whose it is, which the cell's name says. */
+static const char *without_ranks(const char *verdict)
+{
+    const char *colon = strstr(verdict, ": "), *rank = strstr(verdict, " rank");
+
+    return colon && rank && rank < colon ? colon + 2 : verdict;
+}
+
 static void say_limit(struct prose *t, const shoal_study *s, size_t at)
 {
     const struct shoal_measures *m = &study_cell_best(s, at)->m;
 
     if (*m->verdict)
-        prose_add(t, "What limits %s: %s\n", study_cell_name(s, at).text, m->verdict);
+        prose_add(t, "What limits %s: %s\n", study_cell_name(s, at).text,
+                  without_ranks(m->verdict));
     else if (m->waiting > 0.2)
         prose_add(t,
                   "What limits %s: its ranks wait %s of the time. Fewer ranks, larger batches, or "

@@ -380,13 +380,13 @@ static void draw_table(struct prose *t, const shoal_study *s, const struct shoal
     struct walk w = {.study = s, .cluster = c};
 
     page_wide(t, "Predictions");
-    prose_add(t, "<table>\n<tr><th>ranks</th><th class=\"w\">policy</th>");
+    prose_add(t, "<table>\n<thead><tr><th>ranks</th><th class=\"w\">policy</th>");
     for (size_t i = 0; i < COLUMNS; i++)
         prose_wrap(t, "<th>", head_of(s, i).text, "</th>");
-    prose_add(t, "<th class=\"w\">largest</th><th class=\"w\">by</th></tr>\n");
+    prose_add(t, "<th class=\"w\">largest</th><th class=\"w\">by</th></tr></thead>\n<tbody>\n");
     while (walk_on(&w))
         html_row(t, &w);
-    prose_add(t, "</table></div>\n");
+    prose_add(t, "</tbody></table></div>\n");
 }
 
 /* "1, 10 and 25" */

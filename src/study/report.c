@@ -69,7 +69,9 @@ static void draw(struct album *a, struct runs runs, const char *name, const char
         c.y_axis = AXIS_BYTES;
     for (size_t i = 0; i < runs.n; i++)
         trace(&c, runs.at[i], what, by_time, name_of(runs, i));
-    album_chart(a, &c, what == POINT(memory) ? 2 : 1);
+    /* a single one of these says nothing that the settings do not */
+    album_chart(a, &c,
+                what == POINT(memory) || what == POINT(lr) || what == POINT(gradient) ? 2 : 1);
 }
 
 /* Both losses of one run are in one chart. */
@@ -151,9 +153,9 @@ static void draw_error(struct album *a, struct runs runs)
     for (size_t i = 0; i < runs.n; i++) {
         const shoal_run *run = runs.at[i];
         double each = run->end.updates / run->end.units;
-        struct line *line = isfinite(each) ? chart_line(&c, name_of(runs, i)) : NULL;
+        struct line *line = chart_line(&c, name_of(runs, i)); /* its colour, even without points */
 
-        for (size_t k = 0; k < run->npoints && line; k++)
+        for (size_t k = 0; k < run->npoints && line && isfinite(each); k++)
             chart_line_add(&c, line, run->points[k].units * each, 1 - run->points[k].held_accuracy);
     }
     album_chart(a, &c, 1);
@@ -459,11 +461,35 @@ static void say_ranks(struct prose *t, const struct shoal_measures *m)
     prose_add(t, ".</p>\n");
 }
 
+/* What limits a run that is too short to tell is no finding. */
+static void say_limit(struct prose *t, const struct shoal_measures *m)
+{
+    if (strcmp(m->limit, "short") == 0)
+        prose_add(t, "<p>%s are too short to tell what limits it.</p>\n",
+                  number_time(m->seconds).text);
+    else if (*m->verdict)
+        prose_wrap(t, "<p><b>What limits it:</b> ", m->verdict, "</p>\n");
+}
+
+/* "12 s: failed: train: diverged": the last that it said. */
+static void say_why(struct prose *t, const shoal_run *run)
+{
+    if (*run->ended)
+        prose_wrap(t, "<p class=\"why\">", run->log.at[(run->log.n - 1) % RUN_LOG], "</p>\n");
+}
+
 static void say_run(struct prose *t, const shoal_run *run, bool live)
 {
     const struct shoal_measures *m = &run->end;
 
     prose_wrap(t, "<div class=\"said\"><p>", run->model, "");
+    if (!(m->units > 0)) {
+        prose_add(t, live && !*run->ended ? " has not reported yet.</p>\n"
+                                          : " ended before its first report.</p>\n");
+        say_why(t, run);
+        prose_add(t, "</div>\n");
+        return;
+    }
     prose_add(t, "%s learned from %s ",
               m->done ? "" : live ? " has" : ", which did not come to its end,",
               number_short(m->units).text);
@@ -473,9 +499,9 @@ static void say_run(struct prose *t, const shoal_run *run, bool live)
               number_short(m->rate).text, m->ranks, m->ranks == 1 ? "rank" : "ranks");
     say_loss(t, run);
     prose_add(t, "</p>\n");
+    say_why(t, run);
     say_ranks(t, m);
-    if (*m->verdict)
-        prose_wrap(t, "<p><b>What limits it:</b> ", m->verdict, "</p>\n");
+    say_limit(t, m);
     prose_add(t, "</div>\n");
 }
 
@@ -500,13 +526,38 @@ static size_t first_with(struct runs runs, const char *key)
     return first;
 }
 
+/* Whether a setting is the option of that name; metrics have _ where options have -. */
+static bool is_option(const struct shoal_option *o, const char *key)
+{
+    const char *name = o->name;
+
+    for (; *name && *key && (*name == '-' ? '_' : *name) == *key; name++)
+        key++;
+    return *name == *key;
+}
+
+/* What 0 means of an option of its task; NULL: 0. */
+static const char *zero_of(const shoal_run *run, const char *key)
+{
+    const struct shoal_task *task = shoal_task_find(run->model);
+
+    for (const struct shoal_option_group *g = task ? task->groups : NULL; g && g->options; g++)
+        for (const struct shoal_option *o = g->options; o->name; o++)
+            if (is_option(o, key))
+                return o->zero;
+    return NULL;
+}
+
 /* A rate of 0 is one that was chosen: `first_lr` says which. */
 static void settings_cell(struct prose *t, const shoal_run *run, const char *key)
 {
     const char *value = setting_of(run, key), *first = setting_of(run, "first_lr");
+    const char *zero = value && strcmp(value, "0") == 0 ? zero_of(run, key) : NULL;
 
     if (value && first && strcmp(key, "lr") == 0 && strcmp(value, "0") == 0)
-        prose_wrap(t, "<td>chosen: ", first, "</td>");
+        prose_wrap(t, "<td>", first, " <small>chosen</small></td>");
+    else if (zero)
+        prose_wrap(t, "<td>0 <small>", zero, "</small></td>");
     else
         prose_wrap(t, "<td>", value ? value : "-", "</td>");
 }
@@ -514,19 +565,22 @@ static void settings_cell(struct prose *t, const shoal_run *run, const char *key
 /* A row of the table: what each run has. */
 static void settings_row(struct prose *t, struct runs runs, const char *key)
 {
-    prose_wrap(t, "<tr><td class=\"w\">", key, "</td>");
+    prose_wrap(t, "<tr><th scope=\"row\" class=\"w\">", key, "</th>");
     for (size_t i = 0; i < runs.n; i++)
         settings_cell(t, runs.at[i], key);
     prose_add(t, "</tr>\n");
 }
 
+/* Those of one run stand in columns, and need no head. */
 static void settings_table(struct prose *t, struct runs runs)
 {
     page_wide(t, "Settings");
-    prose_add(t, "<table class=\"settings\">\n<tr><th class=\"w\">setting</th>");
-    for (size_t i = 0; i < runs.n; i++)
+    prose_add(t, runs.n == 1
+                     ? "<div class=\"columns\"><table class=\"settings\">\n"
+                     : "<table class=\"settings\">\n<thead><tr><th class=\"w\">setting</th>");
+    for (size_t i = 0; i < runs.n && runs.n > 1; i++)
         prose_wrap(t, "<th>", runs.names[i], "</th>");
-    prose_add(t, "</tr>\n");
+    prose_add(t, runs.n == 1 ? "<tbody>\n" : "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < runs.n; i++)
         for (size_t k = 0; k < runs.at[i]->nsettings; k++) {
             const char *key = runs.at[i]->settings[k].key;
@@ -534,7 +588,7 @@ static void settings_table(struct prose *t, struct runs runs)
             if (first_with(runs, key) == i)
                 settings_row(t, runs, key);
         }
-    prose_add(t, "</table></div>\n");
+    prose_add(t, runs.n == 1 ? "</tbody></table></div></div>\n" : "</tbody></table></div>\n");
 }
 
 /* ---- runs beside each other ---- */
@@ -595,6 +649,47 @@ static const struct measure {
 
 enum { MEASURES = sizeof measures / sizeof *measures };
 
+static bool is_quality(const struct measure *m)
+{
+    return m->at == offsetof(struct shoal_measures, quality);
+}
+
+/* What runs must have in common for it to be compared. */
+static const char *basis_of(const shoal_run *run, const struct measure *m)
+{
+    if (is_quality(m))
+        return run->end.quality_name;
+    return m->at == offsetof(struct shoal_measures, rate) ? run->end.unit : run->model;
+}
+
+/* What all runs have in common of those that have any of it; NULL: they differ, "": none has. */
+static const char *common_basis(struct runs runs, const struct measure *m)
+{
+    const char *common = "";
+
+    for (size_t i = 0; i < runs.n; i++) {
+        const char *own = basis_of(runs.at[i], m);
+
+        if (*common && *own && strcmp(common, own) != 0)
+            return NULL;
+        common = *own ? own : common;
+    }
+    return common;
+}
+
+static bool is_comparable(struct runs runs, const struct measure *m)
+{
+    return common_basis(runs, m) != NULL;
+}
+
+/* A quality is called what it is: "accuracy". */
+static const char *measure_head(struct runs runs, const struct measure *m)
+{
+    const char *name = is_quality(m) ? common_basis(runs, m) : NULL;
+
+    return name && *name ? name : m->head;
+}
+
 static double measured(const shoal_run *run, const struct measure *m)
 {
     return *(const double *)(const void *)((const char *)&run->end + m->at);
@@ -614,28 +709,34 @@ static size_t best_of(struct runs runs, const struct measure *m)
     return best;
 }
 
+/* Of qualities that cannot be compared each says what it is. */
+static void measure_cell(struct prose *t, struct runs runs, size_t i, const struct measure *m)
+{
+    double x = measured(runs.at[i], m);
+    bool same = is_comparable(runs, m), best = same && best_of(runs, m) == i;
+
+    prose_add(t, "<td data-n=\"%.9g\"%s>%s%s",
+              isfinite(x) ? x
+              : m->more   ? -1e300
+                          : 1e300,
+              best ? " class=\"best\"" : "", m->show(x).text, best ? " <small>best</small>" : "");
+    if (is_quality(m) && !same && isfinite(x))
+        prose_wrap(t, " <small>", runs.at[i]->end.quality_name, "</small>");
+    prose_add(t, "</td>");
+}
+
 static void runs_row(struct prose *t, struct runs runs, size_t i, const char *const *keys, size_t n)
 {
     prose_wrap(t, "<tr><td class=\"w\">", runs.names[i], "</td>");
-    for (size_t k = 0; k < n; k++) {
-        const char *value = setting_of(runs.at[i], keys[k]);
-
-        prose_wrap(t, "<td>", value ? value : "-", "</td>");
-    }
-    for (size_t k = 0; k < MEASURES; k++) {
-        double x = measured(runs.at[i], &measures[k]);
-        bool best = best_of(runs, &measures[k]) == i;
-
-        if (best_of(runs, &measures[k]) == runs.n)
-            continue;
-        prose_add(t, "<td data-n=\"%.9g\"%s>%s%s</td>",
-                  isfinite(x) ? x : measures[k].more ? -1e300 : 1e300, best ? " class=\"best\"" : "",
-                  measures[k].show(x).text, best ? " <small>best</small>" : "");
-    }
+    for (size_t k = MEASURES; k-- > 0;)
+        if (best_of(runs, &measures[k]) < runs.n)
+            measure_cell(t, runs, i, &measures[k]);
+    for (size_t k = 0; k < n; k++)
+        settings_cell(t, runs.at[i], keys[k]);
     prose_add(t, "</tr>\n");
 }
 
-/* Of several runs: what differs between them and what came of it. */
+/* Of several runs: what came of each, and what differs between them. */
 static void runs_table(struct prose *t, struct runs runs)
 {
     const char *keys[DIFFERENCES];
@@ -644,42 +745,69 @@ static void runs_table(struct prose *t, struct runs runs)
     page_section(t, "Runs");
     page_wide(t, "Runs");
     prose_add(t, "<table class=\"sortable\">\n<thead><tr><th class=\"w\">run</th>");
+    for (size_t k = MEASURES; k-- > 0;)
+        if (best_of(runs, &measures[k]) < runs.n)
+            prose_wrap(t, "<th>", measure_head(runs, &measures[k]), "</th>");
     for (size_t k = 0; k < n; k++)
         prose_wrap(t, "<th>", keys[k], "</th>");
-    for (size_t k = 0; k < MEASURES; k++)
-        if (best_of(runs, &measures[k]) < runs.n)
-            prose_wrap(t, "<th>", measures[k].head, "</th>");
     prose_add(t, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < runs.n; i++)
         runs_row(t, runs, i, keys, n);
     prose_add(t, "</tbody></table></div>\n");
 }
 
+/* Of a single run the same, large, the quality first. */
+static void run_figures(struct prose *t, struct runs run)
+{
+    prose_add(t, "<dl class=\"figures\">\n");
+    for (size_t k = MEASURES; k-- > 0;) {
+        double x = measured(run.at[0], &measures[k]);
+
+        if (!isfinite(x))
+            continue;
+        prose_wrap(t, "<div><dt>", measure_head(run, &measures[k]), "</dt>");
+        prose_wrap(t, "<dd>", measures[k].show(x).text, "</dd></div>\n");
+    }
+    prose_add(t, "</dl>\n");
+}
+
 /* ---- a run that goes on ---- */
 
 #define STALLED 60.0 /* seconds in which a run that works has written something */
 
-/* "43 %, 2.1 min left: running", with a bar. */
+static const char *state_of(const shoal_run *run)
+{
+    if (*run->ended)
+        return run->ended; /* stopped or failed */
+    if (run->end.done)
+        return "ended";
+    return run->silent > STALLED ? "stalled" : run->progress > 0 ? "running" : "starting";
+}
+
+/* "running, 43 %, 2.1 min left", with a bar of that colour. */
 static void live_state(struct prose *t, const shoal_run *run, const char *name)
 {
     const struct shoal_measures *m = &run->end;
+    const char *state = state_of(run);
     double p = run->progress, left = p > 0 ? m->seconds * (1 - p) / p : NAN;
-    bool stalled = run->silent > STALLED;
 
-    prose_add(t, "<p class=\"live-run\">");
+    prose_wrap(t, "<p class=\"live-run ", state, "\">");
     if (*name)
         prose_wrap(t, "<b>", name, "</b> ");
     prose_add(t, "<progress max=\"1\" value=\"%.4f\" aria-label=\"progress", p);
     prose_wrap(t, " of ", *name ? name : run->model, "\"></progress> <span>");
-    if (*run->ended)
-        prose_add(t, "%s at %.0f %%, after %s", run->ended, 100 * p, number_time(m->seconds).text);
-    else if (m->done)
-        prose_add(t, "ended after %s", number_time(m->seconds).text);
-    else
-        prose_add(t, "%.0f %%, %s left: %s", 100 * p, number_time(left).text,
-                  stalled ? "stalled" : "running");
-    if (!m->done && !*run->ended && stalled)
-        prose_add(t, ", nothing was written for %s", number_time(run->silent).text);
+    prose_wrap(t, "<strong>", state, "</strong>");
+    if (m->done || *run->ended) {
+        if (!m->done)
+            prose_add(t, " at %.0f %%,", 100 * p);
+        prose_add(t, " after %s", number_time(m->seconds).text);
+    } else {
+        prose_add(t, ", %.0f %%", floor(100 * p));
+        if (isfinite(left))
+            prose_add(t, ", %s left", number_time(left).text);
+        if (run->silent > STALLED)
+            prose_add(t, ", nothing was written for %s", number_time(run->silent).text);
+    }
     prose_add(t, "</span></p>\n");
 }
 
@@ -729,13 +857,31 @@ struct shoal_report_opts shoal_report_default(void)
     return (struct shoal_report_opts){.title = NULL, .plots = NULL};
 }
 
+/* Of several runs the table says most of it. */
 static void say_runs(struct prose *t, struct runs runs, bool live)
 {
+    if (runs.n == 1) {
+        if (runs.at[0]->end.units > 0)
+            run_figures(t, runs);
+        say_run(t, runs.at[0], live);
+        return;
+    }
+    prose_add(
+        t, "<details class=\"words\"><summary>Each run in words, and what limits it</summary>\n");
     for (size_t i = 0; i < runs.n; i++) {
-        if (runs.n > 1)
-            prose_wrap(t, "<h3>", runs.names[i], "</h3>\n");
+        prose_wrap(t, "<h3>", runs.names[i], "</h3>\n");
         say_run(t, runs.at[i], live);
     }
+    prose_add(t, "</details>\n");
+}
+
+/* Whether some run came so far that it reported. */
+static bool any_report(struct runs runs)
+{
+    for (size_t i = 0; i < runs.n; i++)
+        if (runs.at[i]->progress > 0 || runs.at[i]->end.done)
+            return true;
+    return false;
 }
 
 /* Whether there is something to say of ranks: 1, or 2 where some run has several. */
@@ -779,9 +925,11 @@ static shoal_status compose(struct prose *t, struct runs runs, const struct shoa
     if (runs.n > 1)
         runs_table(t, runs);
     say_runs(t, runs, opts->refresh > 0);
-    album_begin(&a, "How it went");
-    report_runs(&a, runs.at, runs.names, runs.n);
-    album_end(&a);
+    if (any_report(runs)) {
+        album_begin(&a, "How it went");
+        report_runs(&a, runs.at, runs.names, runs.n);
+        album_end(&a);
+    }
     report_learned(&a, runs.at, runs.names, runs.n);
     if (ranks > 0) {
         album_begin(&a, ranks > 1 ? "Ranks" : "Where the time went");

@@ -13,17 +13,24 @@
 #include <time.h>
 
 enum {
-    FILE_MOST = 256 << 20,
+    PIECE = 1 << 20, /* bytes of a file that are read at once */
     LINE_MOST = 1 << 20,
+    SEEN = 64, /* bytes by which a file is known again */
 };
 
 const char *const time_parts[TIME_PARTS] = {"computing", "communicating", "waiting", "other"};
 
+/* How far a file was read, and what the lines to come need to know of those before. */
 struct reader {
     shoal_run *run;
-    const char *path;
-    size_t line;            /* number, from 1 */
+    char *path;
+    uint64_t at;     /* bytes, up to the end of a line, */
+    char seen[SEEN]; /* the last of them */
+    size_t nseen;
+    struct shoal_measures end; /* as the lines have it; `finish` completes that of the run */
+    size_t line;               /* whole ones so far */
     bool again;             /* settings came after reports: the run was resumed */
+    bool blank;             /* there is no report yet: one of nothing stands for it */
     double before;          /* seconds to add since then */
     double total;           /* units of the whole run, as reports of all ranks tell */
     double guess;           /* the same by the last report, maybe of one rank only */
@@ -56,7 +63,7 @@ static unsigned count_of(const json_t *object, const char *key)
 static shoal_status bad_line(const struct reader *r, const char *found)
 {
     return shoal_fail(SHOAL_EFORMAT, "%s:%zu: found %s, want a line that --metrics wrote", r->path,
-                      r->line, found);
+                      r->line + 1, found);
 }
 
 static void forget_tracks(shoal_run *run)
@@ -95,6 +102,7 @@ static void take_settings(struct reader *r, json_t *line)
     forget_tracks(run); /* time began anew */
     run->nsettings = 0;
     snprintf(run->model, sizeof run->model, "%s", string_of(line, "task"));
+    snprintf(run->end.unit, sizeof run->end.unit, "%s", string_of(line, "unit"));
     json_object_foreach(line, key, value)
     {
         struct setting *s = &run->settings[run->nsettings];
@@ -159,7 +167,8 @@ static double quality_of(shoal_run *run, const json_t *line)
 
 static struct point point_of(struct reader *r, const json_t *line)
 {
-    return (struct point){.seconds = real_of(line, "seconds") + r->before,
+    return (struct point){.progress = real_of(line, "progress"),
+                          .seconds = real_of(line, "seconds") + r->before,
                           .units = real_of(line, "examples"),
                           .loss = real_of(json_object_get(line, "train"), "loss"),
                           .held = real_of(json_object_get(line, "valid"), "loss"),
@@ -173,11 +182,11 @@ static struct point point_of(struct reader *r, const json_t *line)
 
 /* After a crash the run went on from its checkpoint: points beyond that are dropped, and the clock
  * of what follows is set behind those that stay. */
-static void forget_lost(struct reader *r, struct point *p, double progress)
+static void forget_lost(struct reader *r, struct point *p)
 {
     shoal_run *run = r->run;
 
-    while (run->npoints > 0 && run->points[run->npoints - 1].units >= progress)
+    while (run->npoints > 0 && run->points[run->npoints - 1].progress >= p->progress)
         run->npoints--;
     if (run->npoints > 0 && run->points[run->npoints - 1].seconds > p->seconds) {
         r->before = run->points[run->npoints - 1].seconds;
@@ -195,7 +204,7 @@ static void later(double *old, double new)
 /* Several reports may be made at one moment. */
 static void merge_point(struct point *at, const struct point *p)
 {
-    later(&at->units, p->units);
+    later(&at->progress, p->progress);
     later(&at->loss, p->loss);
     later(&at->held, p->held);
     later(&at->accuracy, p->accuracy);
@@ -204,6 +213,29 @@ static void merge_point(struct point *at, const struct point *p)
     later(&at->lr, p->lr);
     later(&at->memory, p->memory);
     later(&at->gradient, p->gradient);
+}
+
+/* Every second one goes; with `seldom` those with a validation loss or a quality stay, which there
+ * are few of. */
+static void drop_points(shoal_run *run, bool seldom)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < run->npoints; i++) {
+        const struct point *p = &run->points[i];
+
+        if (i % 2 == 1 || (seldom && (!isnan(p->held) || !isnan(p->quality))))
+            run->points[n++] = *p;
+    }
+    run->npoints = n;
+}
+
+/* A run that reports for weeks has room all the same, and its curves reach from end to end. */
+static void make_room(shoal_run *run)
+{
+    drop_points(run, true);
+    if (run->npoints > RUN_POINTS / 4 * 3)
+        drop_points(run, false);
 }
 
 static shoal_status add_point(shoal_run *run, const struct point *p)
@@ -216,7 +248,7 @@ static shoal_status add_point(shoal_run *run, const struct point *p)
         return SHOAL_OK;
     }
     if (run->npoints == RUN_POINTS)
-        return SHOAL_OK; /* the end is kept apart */
+        make_room(run);
     st = mem_grow((void **)&run->points, &run->cap, run->npoints + 1, sizeof *run->points);
     if (st == SHOAL_OK)
         run->points[run->npoints++] = *p;
@@ -249,7 +281,7 @@ static void keep_latest(const shoal_run *run, struct point *p)
 {
     const struct point *last = run->npoints > 0 ? &run->points[run->npoints - 1] : NULL;
 
-    if (!last || last->units != p->units || isnan(last->loss))
+    if (!last || last->progress != p->progress || isnan(last->loss))
         return;
     p->seconds = last->seconds;
     p->loss = last->loss;
@@ -257,8 +289,7 @@ static void keep_latest(const shoal_run *run, struct point *p)
 }
 
 /* Between two rendezvous rank 0 knows only its own count of examples, but the progress of the
- * whole run. So a point's units are its progress here; `finish` multiplies them by the units of
- * the whole run, which later reports tell. */
+ * whole run. `finish` makes units of it, by those of the whole run, which later reports tell. */
 static shoal_status take_report(struct reader *r, const json_t *line)
 {
     const char *unit = string_of(line, "unit"), *event = string_of(line, "event");
@@ -271,13 +302,12 @@ static shoal_status take_report(struct reader *r, const json_t *line)
     snprintf(r->run->end.unit, sizeof r->run->end.unit, "%s", unit);
     p = point_of(r, line);
     if (r->again)
-        forget_lost(r, &p, progress);
+        forget_lost(r, &p);
     note_end(r, &p, line);
     log_report(r->run, event,
                (struct run_place){count_of(line, "epoch"), count_of(line, "epochs"), progress}, &p);
     if (progress > 0)
         *(strcmp(event, "interval") == 0 ? &r->guess : &r->total) = p.units / progress;
-    p.units = progress;
     if (strcmp(event, "interval") != 0)
         keep_latest(r->run, &p);
     r->run->progress = progress;
@@ -513,6 +543,17 @@ static shoal_status take_learned(struct reader *r, const json_t *line)
     return wrong ? bad_line(r, wrong) : r->run->learned->status;
 }
 
+/* It did not come to its end, and says why. */
+static void take_ended(struct reader *r, const json_t *line, const char *event)
+{
+    double progress = real_of(line, "progress"), seconds = real_of(line, "seconds");
+
+    later(&r->run->end.seconds, seconds + r->before);
+    if (progress >= 0 && progress <= 1)
+        r->run->progress = progress;
+    log_ended(r->run, event, r->before + seconds, string_of(line, "why"));
+}
+
 /* ---- lines ---- */
 
 static shoal_status take_line(struct reader *r, json_t *line)
@@ -535,7 +576,7 @@ static shoal_status take_line(struct reader *r, json_t *line)
     else if (strcmp(event, "learned") == 0)
         return take_learned(r, line);
     else if (strcmp(event, "stopped") == 0 || strcmp(event, "failed") == 0)
-        log_ended(r->run, event, r->before + real_of(line, "seconds"), string_of(line, "why"));
+        take_ended(r, line, event);
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
         if (strcmp(event, reports[i]) == 0)
             return take_report(r, line);
@@ -559,34 +600,31 @@ static shoal_status read_line(struct reader *r, const char *text, size_t len)
     return st;
 }
 
-/* A last line that was never ended is left out, unless it is all there is. */
-static shoal_status read_lines(struct reader *r, const char *text, size_t len)
+/* What is not ended yet is left for later; `used` are the bytes of whole lines. */
+static shoal_status read_lines(struct reader *r, const char *text, size_t len, size_t *used)
 {
-    const char *at = text, *stop = text + len;
+    const char *at = text, *stop = text + len, *end;
     shoal_status st = SHOAL_OK;
 
-    while (st == SHOAL_OK && at < stop) {
-        const char *end = memchr(at, '\n', (size_t)(stop - at));
-
-        r->line++;
-        if (!end)
-            break;
+    while (st == SHOAL_OK && at < stop && (end = memchr(at, '\n', (size_t)(stop - at)))) {
         if (end > at)
             st = read_line(r, at, (size_t)(end - at));
+        r->line += st == SHOAL_OK;
         at = end + 1;
     }
+    *used = (size_t)(at - text);
     return st;
 }
 
 /* ---- the whole ---- */
 
-static void finish(struct reader *r)
+static void complete(struct reader *r)
 {
     shoal_run *run = r->run;
     double total = isnan(r->total) ? r->guess : r->total;
 
     for (size_t i = 0; i < run->npoints; i++)
-        run->points[i].units *= total;
+        run->points[i].units = run->points[i].progress * total;
     if (!run->end.done)
         run->end.units = run->points[run->npoints - 1].units;
     if (run->end.seconds > 0)
@@ -601,6 +639,49 @@ static void finish(struct reader *r)
             r->waited / fmax(fmax(r->trained, r->waited), run->end.ranks * run->end.seconds);
 }
 
+/* A run that has but begun, or failed before its first report, is shown too. */
+static shoal_status add_blank(struct reader *r)
+{
+    double unknown = (double)NAN;
+
+    r->blank = true;
+    r->guess = 0;
+    if (isnan(r->run->end.seconds))
+        r->run->end.seconds = 0;
+    return add_point(r->run, &(struct point){.loss = unknown,
+                                             .held = unknown,
+                                             .accuracy = unknown,
+                                             .held_accuracy = unknown,
+                                             .quality = unknown,
+                                             .lr = unknown,
+                                             .memory = unknown,
+                                             .gradient = unknown});
+}
+
+static void forget_blank(struct reader *r)
+{
+    if (!r->blank)
+        return;
+    r->blank = false;
+    r->guess = (double)NAN;
+    r->run->npoints = 0;
+}
+
+static shoal_status finish(struct reader *r)
+{
+    shoal_status st = SHOAL_OK;
+
+    r->end = r->run->end;
+    if (r->run->nsettings == 0)
+        return shoal_fail(SHOAL_EFORMAT, "%s: found no settings, want a file that --metrics wrote",
+                          r->path);
+    if (r->run->npoints == 0)
+        st = add_blank(r);
+    if (st == SHOAL_OK)
+        complete(r);
+    return st;
+}
+
 /* Long paths keep their end, which tells them apart. */
 static void note_path(shoal_run *run, const char *path)
 {
@@ -612,49 +693,151 @@ static void note_path(shoal_run *run, const char *path)
         snprintf(run->path, cap, "...%s", path + len - (cap - 4));
 }
 
+/* A run of which nothing was read; also one that was read, when its file was made anew. */
+static void run_begin(shoal_run *run, char *path)
+{
+    struct reader *r = run->reader;
+
+    forget_tracks(run);
+    forget_learned(run);
+    free(run->points);
+    *run = (shoal_run){.reader = r, .end = measures_unknown()};
+    note_path(run, path);
+    *r = (struct reader){.run = run,
+                         .path = path,
+                         .end = run->end,
+                         .total = (double)NAN,
+                         .guess = (double)NAN,
+                         .waited = (double)NAN,
+                         .trained = (double)NAN};
+}
+
+static shoal_status new_run(shoal_run **out, const char *path)
+{
+    shoal_run *run = mem_array(1, sizeof *run);
+    char *own = mem_text("%s", path);
+
+    if (run)
+        run->reader = mem_array(1, sizeof *run->reader);
+    if (!own || !run || !run->reader) {
+        free(own);
+        shoal_run_free(run);
+        return SHOAL_ENOMEM;
+    }
+    run_begin(run, own);
+    *out = run;
+    return SHOAL_OK;
+}
+
 shoal_status study_run_parse(shoal_run **out, const char *path, const char *text, size_t len)
 {
-    struct reader r = {.path = path,
-                       .run = mem_array(1, sizeof *r.run),
-                       .total = (double)NAN,
-                       .guess = (double)NAN,
-                       .waited = (double)NAN,
-                       .trained = (double)NAN};
-    shoal_status st = r.run ? SHOAL_OK : SHOAL_ENOMEM;
+    shoal_run *run = NULL;
+    size_t used;
+    shoal_status st = new_run(&run, path);
 
     *out = NULL;
-    if (st == SHOAL_OK) {
-        r.run->end = measures_unknown();
-        note_path(r.run, path);
-        st = read_lines(&r, text, len);
+    if (st == SHOAL_OK)
+        st = read_lines(run->reader, text, len, &used);
+    if (st == SHOAL_OK)
+        st = finish(run->reader);
+    if (st == SHOAL_OK)
+        *out = run;
+    else
+        shoal_run_free(run);
+    return st;
+}
+
+/* ---- files, as they grow ---- */
+
+static void note_seen(struct reader *r, const char *text, size_t used)
+{
+    if (used == 0)
+        return;
+    r->nseen = used < SEEN ? used : SEEN;
+    memcpy(r->seen, text + used - r->nseen, r->nseen);
+    r->at += used;
+}
+
+/* Piece by piece: a file may be as long as it likes, a line may not. */
+static shoal_status read_pieces(struct reader *r, struct stream *s)
+{
+    struct bytes b = {0};
+    size_t got = 1, used;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && got > 0) {
+        st = bytes_reserve(&b, PIECE);
+        if (st == SHOAL_OK)
+            st = stream_read(s, b.at + b.len, PIECE, &got);
+        if (st != SHOAL_OK)
+            break;
+        b.len += got;
+        st = read_lines(r, b.at, b.len, &used);
+        note_seen(r, b.at, used);
+        b.len -= used;
+        memmove(b.at, b.at + used, b.len);
+        if (st == SHOAL_OK && b.len > LINE_MOST) /* its end has not even come */
+            st = read_line(r, b.at, b.len);
     }
-    if (st == SHOAL_OK && r.run->nsettings == 0)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: found no settings, want a file that --metrics wrote",
-                        path);
-    if (st == SHOAL_OK && r.run->npoints == 0)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: found no report, want a run that got so far", path);
-    if (st == SHOAL_OK) {
-        finish(&r);
-        *out = r.run;
-    } else {
-        shoal_run_free(r.run);
-    }
+    bytes_fini(&b);
+    return st;
+}
+
+/* Whether the file still has what was read of it, and stands behind that; a compressed one is read
+ * anew. */
+static bool is_known(const struct reader *r, struct stream *s)
+{
+    char seen[SEEN];
+    size_t got = 0;
+
+    return r->nseen > 0 && stream_plain(s) && stream_seek(s, r->at - r->nseen) == SHOAL_OK &&
+           stream_read(s, seen, r->nseen, &got) == SHOAL_OK && got == r->nseen &&
+           memcmp(seen, r->seen, got) == 0;
+}
+
+static shoal_status open_again(struct stream **s, struct reader *r)
+{
+    shoal_status st = stream_open(s, r->path);
+
+    if (st != SHOAL_OK || is_known(r, *s))
+        return st;
+    run_begin(r->run, r->path);
+    stream_close(*s);
+    return stream_open(s, r->path);
+}
+
+shoal_status shoal_run_update(shoal_run *run)
+{
+    struct reader *r = run->reader;
+    struct stream *s = NULL;
+    struct stat file;
+    shoal_status st = open_again(&s, r);
+
+    if (st != SHOAL_OK)
+        return st;
+    run->end = r->end;
+    forget_blank(r);
+    st = read_pieces(r, s);
+    stream_close(s);
+    if (st == SHOAL_OK)
+        st = finish(r);
+    if (st == SHOAL_OK && stat(r->path, &file) == 0)
+        run->silent = fmax(0, difftime(time(NULL), file.st_mtime));
     return st;
 }
 
 shoal_status shoal_run_read(shoal_run **out, const char *path)
 {
-    char *text = NULL;
-    size_t len = 0;
-    struct stat file;
-    shoal_status st = stream_slurp(&text, &len, path, FILE_MOST);
+    shoal_run *run = NULL;
+    shoal_status st = new_run(&run, path);
 
     *out = NULL;
     if (st == SHOAL_OK)
-        st = study_run_parse(out, path, text, len);
-    if (st == SHOAL_OK && stat(path, &file) == 0)
-        (*out)->silent = difftime(time(NULL), file.st_mtime);
-    free(text);
+        st = shoal_run_update(run);
+    if (st == SHOAL_OK)
+        *out = run;
+    else
+        shoal_run_free(run);
     return st;
 }
 
@@ -665,6 +848,9 @@ void shoal_run_free(shoal_run *run)
     forget_tracks(run);
     forget_learned(run);
     free(run->points);
+    if (run->reader)
+        free(run->reader->path);
+    free(run->reader);
     free(run);
 }
 

@@ -18,7 +18,7 @@
 #include <stdarg.h>
 
 enum {
-    RUN_POINTS = 1 << 20, /* of a run, at most */
+    RUN_POINTS = 1 << 16, /* of a run, at most: of more every second is dropped, */
     RUN_SETTINGS = 128,   /* and settings, */
     RUN_RANKS = 64,       /* ranks whose times are shown, */
     RUN_SPANS = 1024,     /* spans of a rank's timeline, */
@@ -29,6 +29,7 @@ enum {
 
 /* One report. NaN: not in it. */
 struct point {
+    double progress; /* 0 to 1, of which units are made when all is read */
     double seconds, units, loss, held, accuracy, held_accuracy, quality, lr, memory, gradient;
 };
 
@@ -102,6 +103,7 @@ struct shoal_run {
     double silent;   /* seconds since its file was written to; 0: nobody knows */
     char ended[16];  /* "stopped" or "failed"; "": neither */
     struct run_log log;
+    struct reader *reader; /* series.c's: how far its file was read */
 };
 
 /* ---- log.c: what a terminal would have shown ------------------------------------- */

@@ -402,16 +402,16 @@ static void html_table(struct prose *t, const shoal_study *s, const struct study
     snprintf(title, sizeof title, "%s, %s scaling", table == &result_table ? "Runs" : "Resources",
              weak ? "weak" : "strong");
     page_wide(t, title);
-    prose_add(t, "<table>\n<tr>");
+    prose_add(t, "<table>\n<thead><tr>");
     for (size_t k = 0; k < column_count(table); k++)
         if (column_seen(s, column_of(table, k)))
             prose_wrap(t, column_of(table, k)->word ? "<th class=\"w\">" : "<th>",
                        head_of(column_of(table, k), m).text, "</th>");
-    prose_add(t, "</tr>\n");
+    prose_add(t, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; row_cell(s, i, &cell); i++)
         if (row_seen(s, i, weak))
             html_row(t, s, table, &cell);
-    prose_add(t, "</table></div>\n");
+    prose_add(t, "</tbody></table></div>\n");
 }
 
 void table_html(struct prose *t, const shoal_study *s)

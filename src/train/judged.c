@@ -41,8 +41,8 @@ static void add_matrix(struct judged *j)
     const uint64_t *matrix = classes_matrix(j->p->counts);
     unsigned n = j->p->classes;
 
-    exhibit_note(e, "A row is a true class, a column what it was said to be. The darker, the larger "
-                    "the share of the row.");
+    exhibit_note(e, "A row is a true class, a column what it was said to be. Colour: its share of "
+                    "the row.");
     exhibit_column(e, "true class", COLUMN_WORD);
     exhibit_column(e, "predicted class", COLUMN_WORD);
     exhibit_column(e, "count", COLUMN_COUNT);
@@ -144,7 +144,15 @@ static void draw_class(struct judged *j, struct exhibit *e, make_curve *make, ui
     curve_fini(&c);
 }
 
-/* Which classes have a line, the worst ranked first where there are too many; out [CURVES_MOST]. */
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Which classes have a line, the worst ranked where there are too many, in the order of their
+ * numbers; out [CURVES_MOST]. */
 static size_t drawn_classes(const struct judged *j, uint32_t *out)
 {
     size_t n = 0, most = j->p->classes <= CURVES_MOST ? CURVES_MOST : CURVES_WORST;
@@ -169,6 +177,7 @@ static size_t drawn_classes(const struct judged *j, uint32_t *out)
             break;
         out[n++] = next->class;
     }
+    qsort(out, n, sizeof *out, by_number);
     return n;
 }
 

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RUN_ID = 32, STATUS_RUNNING = 1, STATUS_FINISHED = 3, STATUS_FAILED = 4 };
+enum { RUN_ID = 32, STATUS_RUNNING = 1, STATUS_FINISHED = 3, STATUS_FAILED = 4, STATUS_KILLED = 5 };
 
 struct mlflow {
     char *store;  /* the absolute path of DIR */
@@ -263,14 +263,16 @@ shoal_status mlflow_write(struct mlflow *m, const struct shoal_report *r)
     return w.st;
 }
 
-/* A run that ends before its end failed, or was stopped. If even that cannot be written, it is left
- * as one that runs, and the sentence about why it ended stays. */
-static void write_failed(const struct mlflow *m)
+/* If even that cannot be written, it is left as one that runs, and the sentence about why it ended
+ * stays. */
+void mlflow_ended(struct mlflow *m, shoal_status why)
 {
     char *said = mem_text("%s", shoal_error());
+    int status = why == SHOAL_ESTOP ? STATUS_KILLED : STATUS_FAILED;
 
-    if (said && write_meta(m, STATUS_FAILED, milliseconds()) != SHOAL_OK)
+    if (said && m->begun && !m->done && write_meta(m, status, milliseconds()) != SHOAL_OK)
         shoal_fail(SHOAL_EIO, "%s", said);
+    m->done = true;
     free(said);
 }
 
@@ -278,8 +280,7 @@ void mlflow_close(struct mlflow *m)
 {
     if (!m)
         return;
-    if (m->begun && !m->done)
-        write_failed(m);
+    mlflow_ended(m, SHOAL_EIO); /* unless it was said before how it ended */
     free(m->store);
     free(m->folder);
     free(m);

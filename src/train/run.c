@@ -674,6 +674,8 @@ shoal_status run_task(const struct task *task, const struct train_opts *opts,
         st = finish(&r, out);
     if (st != SHOAL_OK && r.metrics)
         metrics_ended(r.metrics, st, run_progress(&r), r.at.seconds);
+    if (st != SHOAL_OK && r.mlflow)
+        mlflow_ended(r.mlflow, st);
     if (stats)
         run_stats(&r, stats);
     run_end(&r);

@@ -116,6 +116,8 @@ struct mlflow;
 shoal_status mlflow_open(struct mlflow **out, const struct train_opts *opts,
                          const struct task *task);
 shoal_status mlflow_write(struct mlflow *m, const struct shoal_report *report);
+/* The run did not come to its end: it failed, or was stopped (SHOAL_ESTOP). */
+void mlflow_ended(struct mlflow *m, shoal_status why);
 void mlflow_close(struct mlflow *m);
 
 #endif

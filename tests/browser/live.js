@@ -97,6 +97,9 @@ async function goesOn({ page, url }, browser) {
   await page.locator(".live-run", { hasText: "running" }).waitFor();
   check("a page whose runs are over shows a new one", true);
   check("the title says how far all are", /^\d+ % - shoal$/.test(await page.title()), await page.title());
+  check("the bar of a run says how far it is and how long it will take",
+    /running, \d+ %, [\d.]+ (s|min|h|d|days) left/.test(await page.locator(".live-run", { hasText: "running" }).textContent()),
+    await page.locator(".live-run", { hasText: "running" }).textContent());
   const log = page.locator('details[data-run="on.jsonl"] pre');
   check("the newest run's log is open", await log.isVisible());
   check("the log of another is folded away", !(await page.locator('details[data-run="over.jsonl"] pre').isVisible()));
@@ -123,6 +126,45 @@ async function goesOn({ page, url }, browser) {
   check("the log says why it ended", /stopped: train: stopped on request/.test(await log.textContent()));
 }
 
+/* A run that failed before its first report, one whose name is markup, and files that are none. */
+async function attacked({ page, url }, browser) {
+  await ended(train("wrong", "--lr", "1000", "--optimizer", "sgd", "--epochs", "2"));
+  await page.locator(".live-run", { hasText: "failed at" }).first().waitFor();
+  check("a run that failed says so, and why", /failed: train: diverged/.test(await page.textContent('details[data-run="wrong.jsonl"] pre')));
+  fs.writeFileSync(path.join(runs, "begun.jsonl"), fs.readFileSync(path.join(runs, "over.jsonl"), "utf8").split("\n")[0] + "\n");
+  fs.writeFileSync(path.join(runs, "none.jsonl"), "no metrics\n");
+  fs.copyFileSync(path.join(runs, "over.jsonl"), path.join(runs, '<img src=x onerror="document.title=1">.jsonl'));
+  await page.locator(".live-run", { hasText: "begun.jsonl" }).waitFor();
+  check("a run that has not reported yet is there", /starting, 0 %/.test(await page.locator(".live-run", { hasText: "begun.jsonl" }).textContent()));
+  check("a name that is markup is a name", await page.locator(".live-run", { hasText: "<img src=x" }).count() === 1 && await page.locator("main img").count() === 0);
+  check("a file that is no metrics is left out", await page.locator(".live-run", { hasText: "none.jsonl" }).count() === 0);
+  const old = new Date(Date.now() - 120000);
+  fs.utimesSync(path.join(runs, "begun.jsonl"), old, old);
+  await page.locator(".live-run", { hasText: "stalled" }).waitFor();
+  check("a run that writes nothing any more is called stalled, and since when", /stalled, 0 %, nothing was written for 1[2-9]\d/.test(await page.locator(".live-run", { hasText: "stalled" }).textContent()),
+    await page.locator(".live-run", { hasText: "stalled" }).textContent());
+  await looks(browser, url, "attacked");
+  fs.rmSync(path.join(runs, "begun.jsonl"));
+  await page.waitForFunction(() => !/begun/.test(document.querySelector(".live-state").textContent));
+  check("a run that is removed goes", true);
+}
+
+/* Words that the reader opened stay open while bars and charts change; all gone, the last stays. */
+async function removed({ page }) {
+  await page.locator("details.words summary").click();
+  await page.evaluate(() => document.activeElement.blur());
+  fs.appendFileSync(path.join(runs, "over.jsonl"), "\n");
+  await page.waitForTimeout(4500);
+  check("what was opened stays open", await page.locator("details.words[open]").count() === 1);
+  for (const name of fs.readdirSync(runs)) fs.rmSync(path.join(runs, name));
+  await page.waitForFunction(() => /No run is there any more/.test(document.querySelector(".under").textContent));
+  check("when all runs are gone the page says so, and keeps what it had", await page.locator(".chart svg").count() > 0);
+  await ended(train("again", "--epochs", "2"));
+  await page.waitForFunction(() => document.querySelectorAll(".live-run").length === 1);
+  check("and shows the next one", !/No run/.test(await page.textContent(".under")));
+  check("nothing leaves the machine and no script fails, whatever came", page.troubles.length === 0, page.troubles);
+}
+
 async function oneRun(browser) {
   const { child, url } = await shown("train", "mlp", "spiral.csv", "--epochs", "1000000", "--threads", "1", "--output",
     "one.shoal", "--watch", ":0");
@@ -140,7 +182,10 @@ async function oneRun(browser) {
   fs.mkdirSync(runs);
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
   try {
-    await goesOn(await waits(browser), browser);
+    const watched = await waits(browser);
+    await goesOn(watched, browser);
+    await attacked(watched, browser);
+    await removed(watched);
     await oneRun(browser);
   } finally {
     for (const child of children) child.kill("SIGKILL");

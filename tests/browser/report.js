@@ -113,6 +113,9 @@ async function look(browser, file, shown, options, chapter) {
   check(`${name}: nothing is wider than the page`, wide <= 0, wide);
   const found = await page.evaluate(troubles);
   check(`${name}: no words overlap or are cut off`, found.length === 0, found);
+  const lost = await page.evaluate(() => [...document.querySelectorAll("main h2")].filter((h, i, all) => all.length > 1 &&
+    !document.querySelector(`nav a[href="#${CSS.escape(h.id)}"]`)).map((h) => h.textContent));
+  check(`${name}: the contents lead to every chapter`, lost.length === 0, lost);
   const bare = await page.evaluate(nameless);
   check(`${name}: every chart has a line and named axes`, bare.length === 0, bare);
   const keys = await page.evaluate(keysAstray);
@@ -121,7 +124,11 @@ async function look(browser, file, shown, options, chapter) {
     [t.textContent, t.getBoundingClientRect().height]).filter((t) => t[1] > 0 && t[1] < 9));
   check(`${name}: numbers of charts can be read`, small.length === 0, small.slice(0, 5));
   const cut = await page.locator("table.settings tbody tr > :first-child").evaluateAll((all) =>
-    all.filter((e) => e.getBoundingClientRect().height > 40).map((e) => e.textContent));
+    all.filter((e) => {
+      const range = document.createRange();
+      range.selectNodeContents(e);
+      return range.getClientRects().length > 1;
+    }).map((e) => e.textContent));
   check(`${name}: names of settings are not broken`, cut.length === 0, cut);
   const twice = await page.locator(".chart svg").evaluateAll((all) => all.map((svg) =>
     [...svg.querySelectorAll("text[text-anchor=middle]:not([transform])")].map((t) => t.textContent)).filter((t) => new Set(t).size < t.length));
@@ -139,6 +146,7 @@ async function look(browser, file, shown, options, chapter) {
 /* ---- what was learned ---- */
 
 async function learned(page, name, chapter) {
+  if (!chapter.learned) return;
   const said = await page.locator("section.exhibit h4").allTextContents();
   const drawn = await page.locator("figure figcaption, figure .wide svg").evaluateAll((all) => all.map((e) => e.textContent && e.tagName === "FIGCAPTION" ? e.textContent : e.getAttribute("aria-label")));
   const missing = chapter.learned.filter((c) => !said.includes(c) && !drawn.some((d) => d.split(": ")[0] === c));
@@ -148,6 +156,10 @@ async function learned(page, name, chapter) {
     return /auto|scroll/.test(s.overflowX) && e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0;
   }).map((e) => e.className));
   check(`${name}: what is scrolled can be reached by keys`, stuck.length === 0, stuck);
+  const classes = await page.locator("figure.live", { hasText: "Precision and recall" }).first().locator(".legend button").allTextContents()
+    .catch(() => []);
+  const named = classes.filter((c) => /^\d+$/.test(c)).map(Number);
+  check(`${name}: classes stand in their order`, named.every((c, i) => i === 0 || c > named[i - 1]), classes);
   if (!chapter.learned.includes("Surely wrong")) return;
   const shown = await page.locator(".pictures img").evaluateAll((all) => all.map((i) => i.complete && i.naturalWidth > 0 && i.alt.length > 0));
   check(`${name}: wrong pictures are seen, and named`, shown.length > 0 && shown.length <= 24 && shown.every((x) => x), shown);
@@ -160,11 +172,11 @@ async function download(page, button) {
   return { name: file.suggestedFilename(), bytes: fs.readFileSync(await file.path()) };
 }
 
-async function files(figure, page, name) {
+async function files(figure, page, name, rows = /^"line",.*\n"[^"]*",[-\d.e]+,[-\d.e]+\n/) {
   const csv = await download(page, figure.getByRole("button", { name: / as CSV$/ }));
   const svg = await download(page, figure.getByRole("button", { name: / as SVG$/ }));
   const png = await download(page, figure.getByRole("button", { name: / as PNG$/ }));
-  check(`${name}: a chart is saved as CSV`, /\.csv$/.test(csv.name) && /^line,.*\n"[^"]*",[-\d.e]+,[-\d.e]+\n/.test(csv.bytes.toString()), csv.bytes.toString().slice(0, 80));
+  check(`${name}: a chart is saved as CSV`, /\.csv$/.test(csv.name) && rows.test(csv.bytes.toString()), csv.bytes.toString().slice(0, 80));
   check(`${name}: a chart is saved as SVG`, /\.svg$/.test(svg.name) && /^<svg [^>]*xmlns/.test(svg.bytes.toString()), svg.bytes.toString().slice(0, 80));
   check(`${name}: a chart is saved as PNG`, png.bytes.subarray(1, 4).toString() === "PNG" && png.bytes.length > 2000, png.bytes.length);
 }
@@ -209,11 +221,70 @@ async function answers(browser, file) {
   await svg.focus();
   await page.keyboard.press("Escape");
   check(`${file}: Escape shows all again`, (await ticks(figure)).join() === all);
-  const log = page.locator("figure.live").filter({ has: page.getByRole("button", { name: /^log:/ }) }).first();
-  const plain = (await ticks(log)).join();
-  await log.getByRole("button", { name: /^log:/ }).click();
-  check(`${file}: an axis becomes logarithmic`, (await ticks(log)).join() !== plain);
+  await logarithmic(page, file);
   await files(figure, page, file);
+  await page.close();
+}
+
+/* Both axes; what each shows then are powers of ten, their doubles and halves. */
+async function logarithmic(page, file) {
+  const figure = page.locator("figure.live").filter({ has: page.getByRole("button", { name: /^log x:/ }) })
+    .filter({ has: page.getByRole("button", { name: /^log y:/ }) }).first();
+  for (const axis of ["x", "y"]) {
+    const plain = await ticks(figure), button = figure.getByRole("button", { name: new RegExp(`^log ${axis}:`) });
+    await button.click();
+    check(`${file}: its ${axis} axis becomes logarithmic`, (await ticks(figure)).join() !== plain.join() && await button.getAttribute("aria-pressed") === "true");
+    const svg = figure.locator(".chart svg");
+    await svg.scrollIntoViewIfNeeded();
+    await svg.hover();
+    check(`${file}: and its values are read there (${axis})`, /\d/.test(await figure.locator(".said-at").textContent()));
+    await page.mouse.move(1, 1);
+    await button.click();
+    check(`${file}: and plain again (${axis})`, (await ticks(figure)).join() === plain.join());
+  }
+}
+
+/* What is chosen in one chart holds for all that have it. */
+async function together(browser, file) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
+  await page.goto("file://" + path.join(out, file));
+  const colours = await page.locator("#how-it-went + .album .legend button, #workers + .album .legend button:not(.ideal)").evaluateAll((all) => all.map((b) => [b.textContent, b.className]));
+  const first = new Map(colours);
+  check(`${file}: a line has the same colour in every chart`, colours.every(([name, as]) => first.get(name) === as), colours);
+  const button = page.locator("figure.live .legend button").first(), name = await button.textContent();
+  const same = page.locator("figure.live .legend button", { hasText: name });
+  await button.click();
+  check(`${file}: a line that is switched off is off in all charts`,
+    await same.evaluateAll((all) => all.length > 1 && all.every((b) => b.getAttribute("aria-pressed") === "false")));
+  await button.click();
+  const sliders = page.locator("figure.live input[type=range]");
+  if (await sliders.count() > 0) { /* there is none of a handful of points */
+    await sliders.first().fill("70");
+    check(`${file}: all charts are smoothed alike`, await sliders.evaluateAll((all) => all.length > 1 && all.every((s) => s.value === "70")));
+    check(`${file}: what was smoothed is seen behind it`, await page.locator("figure.live path.raw").count() > 1);
+  }
+  const figure = page.locator("figure.drawn").first();
+  await files(figure, page, `${file}, ${await figure.locator("figcaption").textContent()}`, /^"[^"]*","[^"]*".*\n"[^"]*",.*[-\d.e]+\n/);
+  const bare = await page.locator(".album figure").evaluateAll((all) => all.filter((f) => f.querySelectorAll(".files button").length !== 3).length);
+  check(`${file}: each figure can be had as CSV, SVG and PNG`, bare === 0, bare);
+  await page.close();
+}
+
+/* The table of runs: by any column, both ways, by keys too. */
+async function sorted(browser, file) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
+  await page.goto("file://" + path.join(out, file));
+  const table = page.locator("#runs + .wide table"), names = () => table.locator("tbody tr > :first-child").allTextContents();
+  check(`${file}: the runs' final figures stand in one table, the best marked`,
+    await table.locator("td.best").count() >= 3 && (await table.locator("th").allTextContents()).includes("validation loss"));
+  const before = await names();
+  await table.getByRole("button", { name: "validation loss" }).focus();
+  await page.keyboard.press("Enter");
+  const up = await names();
+  await page.keyboard.press("Enter");
+  const down = await names();
+  check(`${file}: it is sorted by a column, both ways`, up.join() === [...down].reverse().join() && before.length === up.length && before.length > 1, [up, down]);
+  check(`${file}: which says so`, await table.locator("th[aria-sort=descending]").count() === 1);
   await page.close();
 }
 
@@ -239,6 +310,9 @@ const pages = {
   "prices.html": { learned: ["Predicted against true", "Residuals"] },
   "two.html": { learned: classes },
   "evil.html": { learned: classes },
+  "three.html": { learned: classes },
+  "mixed.html": { learned: [] },
+  "begun.html": { learned: null },
   "classify.html": { learned: classes },
   "logreg.html": { learned: [...classes, "The largest weights"] },
   "multinomial.html": { learned: [...classes, "What speaks for each class"] },
@@ -262,6 +336,8 @@ const pages = {
     }
   }
   for (const file of ["mlp.html", "two.html"]) await answers(browser, file);
+  for (const file of ["mlp.html", "two.html", "mixed.html", "study/report.html"]) await together(browser, file);
+  for (const file of ["two.html", "three.html"]) await sorted(browser, file);
   await browser.close();
   console.log(`1..${cases}`);
   process.exit(failed ? 1 : 0);

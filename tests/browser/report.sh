@@ -54,5 +54,11 @@ learn logreg logreg clicks.tsv --valid-share 20%
 learn multinomial multinomial people.csv --label city --skip-bad 100000 --valid-share 20%
 learn vgg vgg pictures --epochs 1 --base 16
 learn skipgram skipgram world.shoal --dim 20 --epochs 2 --minn 3 --maxn 5 --buckets 20000
+learn deep mlp spiral.csv --epochs 10 --layers 32,32,32
+"$shoal" report mlp.jsonl deep.jsonl evil.jsonl --quiet --output three.html
+head -n 1 mlp.jsonl >begun.jsonl # of a run that was just begun
+"$shoal" report begun.jsonl --quiet --output begun.html
 learn nextword nextword world.shoal --vectors skipgram.model --length 4 --epochs 1 --valid 5%
+cp mlp.jsonl '<b>"run" & co.jsonl'
+"$shoal" report '<b>"run" & co.jsonl' logreg.jsonl skipgram.jsonl vgg.jsonl --quiet --output mixed.html
 NODE_PATH=$out/node_modules exec node "$here/report.js" "$out"

@@ -265,7 +265,6 @@ static void a_bad_line_is_named(void **state)
     refuse(SETTINGS "{\"event\":\"epoch\",\"seconds\":1}\n", "m.jsonl:2: found a report without");
     refuse(SETTINGS WORDS("epoch", "7", "1", "1", "1", "1"), "m.jsonl:2: found a report without");
     refuse(WORDS("epoch", "1", "1", "1", "1", "1"), "found no settings");
-    refuse(SETTINGS, "found no report");
     refuse("", "found no settings");
 }
 
@@ -784,6 +783,238 @@ static void ranks_say_whom_they_waited_for(void **state)
     free(page);
 }
 
+/* It is shown from its start on, and when it failed before it said anything. */
+static void a_run_that_has_but_begun_is_one_of_no_examples(void **state)
+{
+    shoal_run *run = parse(SETTINGS);
+    struct shoal_measures m = shoal_run_measures(run, (double)NAN);
+    char *page = learned_page(SETTINGS);
+
+    (void)state;
+    assert_string_equal(run->model, "cbow");
+    assert_false(m.done);
+    near(m.units, 0);
+    near(m.seconds, 0);
+    assert_true(isnan(m.loss));
+    assert_null(strstr(page, "nan"));
+    assert_null(strstr(page, "id=\"how-it-went\""));
+    free(page);
+    shoal_run_free(run);
+}
+
+static void a_setting_of_0_says_what_that_means(void **state)
+{
+    char *page = learned_page("{\"event\":\"settings\",\"task\":\"mlp\",\"threads\":0,\"seed\":0,"
+                              "\"rank_batch\":0}\n" WORDS("done", "1", "2000", "4", "2", "1.5"));
+
+    (void)state;
+    assert_non_null(strstr(page, "threads</th><td>0 <small>one for each core</small></td>"));
+    assert_non_null(strstr(page, "rank_batch</th><td>0 <small>as --batch says</small></td>"));
+    assert_non_null(strstr(page, "seed</th><td>0</td>"));
+    free(page);
+}
+
+static void a_rate_that_was_chosen_is_told(void **state)
+{
+    char *page = learned_page(
+        "{\"event\":\"settings\",\"task\":\"cbow\",\"lr\":0,\"first_lr\":0.05}\n" WORDS(
+            "done", "1", "2000", "4", "2", "1.5"));
+
+    (void)state;
+    assert_non_null(strstr(page, "lr</th><td>0.05 <small>chosen</small></td>"));
+    free(page);
+}
+
+/* What is to be said of several ranks is not said of one, and a short run has no verdict. */
+static void one_rank_has_no_chapter_of_ranks(void **state)
+{
+    char *page = learned_page(
+        SETTINGS WORDS("done", "1", "2000", "0.4", "2", "1.5")
+            "{\"event\":\"profile\",\"ranks\":1,\"limit\":\"short\",\"verdict\":\"1 rank: 0.40 s "
+            "are too short to tell\",\"per_rank\":[{\"rank\":0,\"host\":\"a\",\"computing\":1,"
+            "\"waiting\":0}]}\n");
+
+    (void)state;
+    assert_null(strstr(page, "id=\"ranks\""));
+    assert_non_null(strstr(page, "id=\"where-the-time-went\""));
+    assert_null(strstr(page, "What limits it"));
+    assert_non_null(strstr(page, "0.400 s are too short to tell what limits it"));
+    free(page);
+}
+
+/* The page of two runs; for free(). */
+static char *page_of_two(const char *first, const char *second)
+{
+    shoal_run *runs[] = {parse(first), parse(second)};
+    struct shoal_report_opts opts = shoal_report_default();
+    char *text = NULL;
+    size_t len;
+
+    assert_int_equal(shoal_report_text(&text, &len, (const shoal_run *const *)runs, 2, &opts),
+                     SHOAL_OK);
+    shoal_run_free(runs[0]);
+    shoal_run_free(runs[1]);
+    return text;
+}
+
+static void only_what_can_be_compared_is_marked_best(void **state)
+{
+    static const char good[] = SETTINGS WORDS("done", "1", "2000", "4", "2", "1.5"),
+                      bad[] = SETTINGS WORDS("done", "1", "2000", "4", "3", "2.5"),
+                      other[] = "{\"event\":\"settings\",\"task\":\"mlp\"}\n" WORDS(
+                          "done", "1", "2000", "4", "0.5", "0.25");
+    char *page = page_of_two(bad, good);
+
+    (void)state;
+    assert_non_null(strstr(page, "class=\"best\">1.5 <small>best</small>"));
+    free(page);
+    page = page_of_two(good, other);
+    assert_non_null(strstr(page, ">0.25</td>"));
+    assert_null(strstr(page, ">0.25 <small>best"));
+    free(page);
+}
+
+static void a_run_has_one_colour_in_all_charts(void **state)
+{
+    static const char without[] = SETTINGS WORDS("done", "1", "2000", "4", "2", "null"),
+                      with[] = SETTINGS WORDS("done", "1", "2000", "4", "3", "2.5");
+    char *page = page_of_two(without, with), *held;
+
+    (void)state;
+    held = strstr(page, "\"name\":\"held-time\"");
+    assert_non_null(held); /* the first run has no line there, but its colour */
+    assert_non_null(strstr(held, "\"colour\":1"));
+    assert_true(strstr(held, "\"colour\":1") < strstr(held, "</script>"));
+    free(page);
+}
+
+static void a_run_that_failed_says_why(void **state)
+{
+    char *page = learned_page(SETTINGS "{\"event\":\"failed\",\"progress\":0.1,\"seconds\":2,"
+                                       "\"why\":\"train: diverged <b>\"}\n");
+
+    (void)state;
+    assert_non_null(
+        strstr(page, "<p class=\"why\">2.000 s: failed: train: diverged &lt;b&gt;</p>"));
+    free(page);
+}
+
+/* ---- files that grow ---- */
+
+static void same_run(const shoal_run *a, const shoal_run *b)
+{
+    struct shoal_measures m = shoal_run_measures(a, 2.2), n = shoal_run_measures(b, 2.2);
+
+    assert_int_equal(a->npoints, b->npoints);
+    for (size_t i = 0; i < a->npoints; i++) {
+        near(a->points[i].units, b->points[i].units);
+        near(a->points[i].seconds, b->points[i].seconds);
+    }
+    near(m.units, n.units);
+    near(m.rate, n.rate);
+    near(m.target, n.target);
+    near(m.waiting, n.waiting);
+    assert_int_equal(m.done, n.done);
+    assert_int_equal(a->log.n, b->log.n);
+}
+
+static void put_file(const char *path, const char *text, size_t len, const char *mode)
+{
+    FILE *f = fopen(path, mode);
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, len, f), len);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A live page looks while a line is half written. */
+static void a_file_cut_anywhere_is_read_on_from_there(void **state)
+{
+    const char *path = scratch_path("grows.jsonl");
+    size_t len = strlen(two_ranks);
+    shoal_run *whole = parse(two_ranks);
+
+    (void)state;
+    for (size_t cut = 0; cut <= len; cut += 13) {
+        shoal_run *run = NULL;
+
+        put_file(path, two_ranks, cut, "we");
+        if (shoal_run_read(&run, path) != SHOAL_OK) {
+            assert_null(run); /* it has no settings yet */
+            continue;
+        }
+        put_file(path, two_ranks + cut, len - cut, "ae");
+        assert_int_equal(shoal_run_update(run), SHOAL_OK);
+        same_run(run, whole);
+        assert_int_equal(shoal_run_update(run), SHOAL_OK); /* of nothing new nothing comes */
+        same_run(run, whole);
+        shoal_run_free(run);
+    }
+    shoal_run_free(whole);
+}
+
+static void a_file_made_anew_is_read_anew(void **state)
+{
+    static const char other[] = SETTINGS WORDS("epoch", "0.5", "7", "1", "6", "5");
+    const char *path = scratch_path("anew.jsonl");
+    shoal_run *run = NULL;
+
+    (void)state;
+    put_file(path, other, strlen(other), "we");
+    assert_int_equal(shoal_run_read(&run, path), SHOAL_OK);
+    put_file(path, two_ranks, strlen(two_ranks), "we");
+    assert_int_equal(shoal_run_update(run), SHOAL_OK);
+    assert_int_equal(run->npoints, 4);
+    near(shoal_run_measures(run, (double)NAN).units, 2000);
+    put_file(path, other, strlen(other), "we");
+    assert_int_equal(shoal_run_update(run), SHOAL_OK);
+    assert_int_equal(run->npoints, 1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(shoal_run_update(run), SHOAL_ENOENT);
+    shoal_run_free(run);
+}
+
+/* Of weeks of reports; each thousandth has a validation loss. */
+static void a_run_may_report_as_often_as_it_likes(void **state)
+{
+    enum { REPORTS = 3 * RUN_POINTS };
+    const char *path = scratch_path("long.jsonl");
+    FILE *f = fopen(path, "we");
+    shoal_run *run = NULL;
+    size_t held = 0;
+
+    (void)state;
+    fputs(SETTINGS, f);
+    for (size_t i = 1; i <= REPORTS; i++)
+        fprintf(f,
+                "{\"event\":\"interval\",\"unit\":\"words\",\"examples\":%zu,"
+                "\"seconds\":%zu,\"progress\":%.9f,\"valid\":{%s}}\n",
+                i, i, (double)i / REPORTS, i % 1000 == 0 ? "\"loss\":2" : "");
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(shoal_run_read(&run, path), SHOAL_OK);
+    assert_true(run->npoints <= RUN_POINTS && run->npoints > RUN_POINTS / 4);
+    assert_true(run->points[0].seconds < REPORTS / 1000);
+    near(run->points[run->npoints - 1].seconds, REPORTS);
+    for (size_t i = 0; i < run->npoints; i++)
+        held += isnan(run->points[i].held) ? 0 : 1;
+    assert_int_equal(held, REPORTS / 1000);
+    shoal_run_free(run);
+}
+
+static void a_line_has_at_most_a_mebibyte(void **state)
+{
+    const char *path = scratch_path("wide.jsonl");
+    char *text = malloc(3 << 20);
+    shoal_run *run = NULL;
+
+    (void)state;
+    memset(text, 'x', 3 << 20);
+    put_file(path, text, 3 << 20, "we");
+    assert_int_equal(shoal_run_read(&run, path), SHOAL_EFORMAT);
+    assert_non_null(strstr(shoal_error(), "wide.jsonl:1: found more than 1 MiB"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -825,6 +1056,17 @@ int main(void)
         cmocka_unit_test(names_of_classes_and_words_cannot_become_markup),
         cmocka_unit_test(a_record_of_what_was_learned_that_does_not_fit_is_refused),
         cmocka_unit_test(ranks_say_whom_they_waited_for),
+        cmocka_unit_test(a_run_that_has_but_begun_is_one_of_no_examples),
+        cmocka_unit_test(a_setting_of_0_says_what_that_means),
+        cmocka_unit_test(a_rate_that_was_chosen_is_told),
+        cmocka_unit_test(one_rank_has_no_chapter_of_ranks),
+        cmocka_unit_test(only_what_can_be_compared_is_marked_best),
+        cmocka_unit_test(a_run_has_one_colour_in_all_charts),
+        cmocka_unit_test(a_run_that_failed_says_why),
+        cmocka_unit_test(a_file_cut_anywhere_is_read_on_from_there),
+        cmocka_unit_test(a_file_made_anew_is_read_anew),
+        cmocka_unit_test(a_run_may_report_as_often_as_it_likes),
+        cmocka_unit_test(a_line_has_at_most_a_mebibyte),
     };
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -384,7 +384,8 @@ static void of_many_series_the_limit_of_the_worst_is_told(void **state)
     s = open_study("many", &o);
     for (int i = 0; i < 5; i++) {
         pass_limited(s, 8, "processor", "it computes");
-        pass_limited(s, i == 3 ? 16 : 4, "link", i == 3 ? "the link is full" : "the link is busy");
+        pass_limited(s, i == 3 ? 16 : 4, "link",
+                     i == 3 ? "async, 2 ranks: the link is full" : "the link is busy");
     }
     assert_int_equal(shoal_study_table(&table, s, 0), SHOAL_OK);
     assert_non_null(strstr(table, "What limits 2 ranks, async, batch 4: the link is full"));

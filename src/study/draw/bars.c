@@ -84,4 +84,16 @@ static void bars_draw(struct canvas *c, const void *figure)
     legend_parts(c, b->parts, b->nparts, f.bottom);
 }
 
-const struct figure_kind bars_figure = {bars_title, bars_extent, bars_draw};
+static void bars_rows(struct prose *t, const void *figure)
+{
+    const struct bars *b = figure;
+    const char *head[1 + BAR_PARTS] = {""};
+
+    for (size_t k = 0; k < b->nparts; k++)
+        head[1 + k] = b->parts[k];
+    figure_row(t, head, 1 + b->nparts, NULL, 0);
+    for (size_t i = 0; i < b->n; i++)
+        figure_row(t, (const char *[]){b->at[i].name.text}, 1, b->at[i].parts, b->nparts);
+}
+
+const struct figure_kind bars_figure = {bars_title, bars_extent, bars_draw, bars_rows};

@@ -268,13 +268,15 @@ static void put_axis(struct prose *t, const char *name, const char *label, enum 
     prose_add(t, ",\"kind\":\"%s\"},", kinds[axis]);
 }
 
-static void put_line(struct prose *t, const struct line *line, const char *before)
+/* `colour` is that of the drawing: a line without points has one too, so that a run has the same in
+ * every chart. */
+static void put_line(struct prose *t, const struct line *line, size_t colour, const char *before)
 {
     const char *comma = "";
 
     prose_add(t, "%s{\"name\":", before);
     prose_json(t, line->name.text);
-    prose_add(t, ",\"ideal\":%s,%s\"at\":[", line->ideal ? "true" : "false",
+    prose_add(t, ",\"colour\":%zu,\"ideal\":%s,%s\"at\":[", colour, line->ideal ? "true" : "false",
               line->dots ? "\"dots\":true," : "");
     for (size_t i = 0; i < line->n; i++) {
         if (!is_drawn(i, line->n, SHOWN) || !isfinite(line->at[i].x) || !isfinite(line->at[i].y))
@@ -288,6 +290,7 @@ static void put_line(struct prose *t, const struct line *line, const char *befor
 void chart_data(struct prose *t, const struct chart *c)
 {
     const char *before = "";
+    size_t colour = 0;
 
     prose_add(t, "<script type=\"application/json\" class=\"data\">{\"name\":");
     prose_json(t, c->name);
@@ -298,10 +301,10 @@ void chart_data(struct prose *t, const struct chart *c)
     put_axis(t, "y", c->y_label, c->y_axis);
     prose_add(t, "\"zero\":%s,\"one\":%s,\"lines\":[", c->from_zero ? "true" : "false",
               c->to_one ? "true" : "false");
-    for (size_t i = 0; i < c->nlines; i++) {
+    for (size_t i = 0; i < c->nlines; colour += !c->lines[i].ideal, i++) {
         if (c->lines[i].n == 0)
             continue;
-        put_line(t, &c->lines[i], before);
+        put_line(t, &c->lines[i], colour, before);
         before = ",";
     }
     prose_add(t, "]}</script>\n");
@@ -391,4 +394,4 @@ static void draw_alone(struct canvas *c, const void *figure)
     key_draw(&key, c, CHART_HEIGHT, FIGURE_WIDTH);
 }
 
-const struct figure_kind chart_figure = {chart_title, chart_extent, draw_alone};
+const struct figure_kind chart_figure = {chart_title, chart_extent, draw_alone, NULL};

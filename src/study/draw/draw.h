@@ -26,10 +26,17 @@ struct figure_kind {
     const char *(*title)(const void *figure);
     struct extent (*extent)(const void *figure);
     void (*draw)(struct canvas *c, const void *figure);
+    void (*rows)(struct prose *t, const void *figure); /* its numbers, for figure_data */
 };
 
 /* As an element of a page; `alone` for a file of its own. */
 void figure_svg(struct prose *t, const struct figure_kind *kind, const void *figure, bool alone);
+/* Its numbers as JSON, for the script of the page: rows, of which the first names the columns. */
+void figure_data(struct prose *t, const struct figure_kind *kind, const void *figure,
+                 const char *name);
+/* A row of them: at least one text, then numbers. */
+void figure_row(struct prose *t, const char *const *texts, size_t ntexts, const double *numbers,
+                size_t nnumbers);
 /* Lets FOLDER/NAME.png appear, of `zoom` pixels for each unit. */
 shoal_status figure_png(const struct figure_kind *kind, const void *figure, double zoom,
                         const char *folder, const char *name);

@@ -14,6 +14,34 @@ void figure_svg(struct prose *t, const struct figure_kind *kind, const void *fig
     svg_end(t);
 }
 
+void figure_row(struct prose *t, const char *const *texts, size_t ntexts, const double *numbers,
+                size_t nnumbers)
+{
+    prose_add(t, t->bytes.len > 0 && t->bytes.at[t->bytes.len - 1] == ']' ? ",[" : "[");
+    for (size_t i = 0; i < ntexts; i++) {
+        prose_add(t, i > 0 ? "," : "");
+        prose_json(t, texts[i]);
+    }
+    for (size_t i = 0; i < nnumbers; i++)
+        if (isfinite(numbers[i]))
+            prose_add(t, ",%.9g", numbers[i]);
+        else
+            prose_add(t, ",\"\"");
+    prose_add(t, "]");
+}
+
+void figure_data(struct prose *t, const struct figure_kind *kind, const void *figure,
+                 const char *name)
+{
+    prose_add(t, "<script type=\"application/json\" class=\"data\">{\"name\":");
+    prose_json(t, name);
+    prose_add(t, ",\"title\":");
+    prose_json(t, kind->title(figure));
+    prose_add(t, ",\"rows\":[");
+    kind->rows(t, figure);
+    prose_add(t, "]}</script>\n");
+}
+
 shoal_status figure_png(const struct figure_kind *kind, const void *figure, double zoom,
                         const char *folder, const char *name)
 {

@@ -142,6 +142,8 @@ void album_figure(struct album *a, const char *name, const struct figure_kind *k
         prose_add(a->page, "</div>\n");
     if (kind == &chart_figure)
         chart_data(a->page, figure);
+    else if (kind->rows)
+        figure_data(a->page, kind, figure, name);
     prose_add(a->page, "</figure>\n");
     if (!a->plots || a->status != SHOAL_OK)
         return;

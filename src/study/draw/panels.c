@@ -67,4 +67,16 @@ static void panels_draw(struct canvas *c, const void *figure)
     key_draw(&key, c, bottom_of(p), FIGURE_WIDTH * (double)columns);
 }
 
-const struct figure_kind panels_figure = {panels_title, panels_extent, panels_draw};
+static void panels_rows(struct prose *t, const void *figure)
+{
+    const struct panels *p = figure;
+
+    figure_row(t, (const char *[]){"chart", "line", "x", "y"}, 4, NULL, 0);
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < p->at[i]->nlines; k++)
+            for (size_t j = 0; j < p->at[i]->lines[k].n; j++)
+                figure_row(t, (const char *[]){p->at[i]->title, p->at[i]->lines[k].name.text}, 2,
+                           (double[]){p->at[i]->lines[k].at[j].x, p->at[i]->lines[k].at[j].y}, 2);
+}
+
+const struct figure_kind panels_figure = {panels_title, panels_extent, panels_draw, panels_rows};

@@ -80,4 +80,15 @@ static void scatter_draw(struct canvas *c, const void *figure)
     free(taken);
 }
 
-const struct figure_kind scatter_figure = {scatter_title, scatter_extent, scatter_draw};
+static void scatter_rows(struct prose *t, const void *figure)
+{
+    const struct scatter *s = figure;
+
+    figure_row(t, (const char *[]){"word", "x", "y", "cluster"}, 4, NULL, 0);
+    for (size_t i = 0; i < s->n; i++)
+        figure_row(t, &s->at[i].name, 1, (double[]){s->at[i].x, s->at[i].y, (double)s->at[i].group},
+                   3);
+}
+
+const struct figure_kind scatter_figure = {scatter_title, scatter_extent, scatter_draw,
+                                           scatter_rows};

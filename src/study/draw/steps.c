@@ -145,4 +145,26 @@ static void steps_draw(struct canvas *c, const void *figure)
     legend_parts(c, part_names, PARTS, f.bottom);
 }
 
-const struct figure_kind steps_figure = {steps_title, steps_extent, steps_draw};
+static void step_row(struct prose *t, const char *name, enum part part, double from, double to)
+{
+    figure_row(t, (const char *[]){name, part_names[part]}, 2, (double[]){from, to}, 2);
+}
+
+static void steps_rows(struct prose *t, const void *figure)
+{
+    const struct steps *l = figure;
+
+    figure_row(t, (const char *[]){"rank", "what", "from (s)", "to (s)"}, 4, NULL, 0);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct run_step *s = &l->at[i];
+        const char *name = l->names[i].text;
+
+        step_row(t, name, FORWARD, s->began, s->backward);
+        step_row(t, name, BACKWARD, s->backward, s->computed);
+        for (size_t k = 0; k < s->ntrips; k++)
+            step_row(t, name, TRAVELLING, s->sent[k], s->fresh[k]);
+        step_row(t, name, WAITING, s->computed, s->ended);
+    }
+}
+
+const struct figure_kind steps_figure = {steps_title, steps_extent, steps_draw, steps_rows};

@@ -193,4 +193,26 @@ static void tracks_draw(struct canvas *c, const void *figure)
     legend_parts(c, time_parts, TIME_PARTS, f.bottom);
 }
 
-const struct figure_kind tracks_figure = {tracks_title, tracks_extent, tracks_draw};
+/* What is drawn: the share that each part has of a moment. */
+static void tracks_rows(struct prose *t, const void *figure)
+{
+    const struct tracks *l = figure;
+    struct frame f = frame_of(l);
+    struct cell_box boxes[CELLS];
+
+    figure_row(t,
+               (const char *[]){"rank", "from (s)", "to (s)", time_parts[0], time_parts[1],
+                                time_parts[2], time_parts[3]},
+               3 + TIME_PARTS, NULL, 0);
+    for (size_t i = 0; i < l->n; i++) {
+        size_t n = cells_of(boxes, &f, &l->at[i]);
+
+        for (size_t k = 0; k < n; k++)
+            figure_row(t, (const char *[]){l->names[i].text}, 1,
+                       (double[]){boxes[k].from, boxes[k].to, boxes[k].share[0], boxes[k].share[1],
+                                  boxes[k].share[2], boxes[k].share[3]},
+                       2 + TIME_PARTS);
+    }
+}
+
+const struct figure_kind tracks_figure = {tracks_title, tracks_extent, tracks_draw, tracks_rows};

@@ -18,8 +18,8 @@
     if (!dots.length) return;
     svg.addEventListener('pointerleave', hide);
     svg.addEventListener('pointermove', function (e) {
-      var b = svg.getBoundingClientRect(), k = svg.viewBox.baseVal.width / b.width;
-      var x = (e.clientX - b.left) * k, y = (e.clientY - b.top) * k, best = null, far = 900, left;
+      var b = svg.getBoundingClientRect(), box = svg.viewBox.baseVal, k = box.width / b.width;
+      var x = (e.clientX - b.left) * k, y = (e.clientY - b.top) * k + box.y, best = null, far = 900, left;
       dots.forEach(function (d) {
         var u = clamp(x, d.x, d.w) - x, v = clamp(y, d.y, d.h) - y, q = d.w ? (u || v ? 900 : 0) : u * u + v * v;
         if (q < far) { far = q; best = d; }
@@ -30,7 +30,7 @@
       left = b.left + window.scrollX + clamp(x, best.x, best.w) / k + 12;
       left = Math.min(left, window.scrollX + document.documentElement.clientWidth - tip.offsetWidth - 8);
       tip.style.left = left + 'px';
-      tip.style.top = (b.top + window.scrollY + (best.y + best.h) / k + 14) + 'px';
+      tip.style.top = (b.top + window.scrollY + (best.y + best.h - box.y) / k + 14) + 'px';
     });
   }
 
@@ -73,13 +73,13 @@
   function runsOf(root, fn) {
     root.querySelectorAll('details[data-run]').forEach(function (d) { fn(d, d.getAttribute('data-run')); });
   }
-  /* Logs that the reader opened or closed stay so; each is scrolled to its end. */
+  /* What the reader opened or closed stays so; each log is scrolled to its end. */
   var folded = {};
   function logs(root) {
-    runsOf(root, function (d, name) {
-      var pre = d.querySelector('pre');
+    root.querySelectorAll('details').forEach(function (d) {
+      var name = d.className + ' ' + d.getAttribute('data-run'), pre = d.querySelector('pre');
       if (name in folded) d.open = folded[name];
-      pre.scrollTop = pre.scrollHeight;
+      if (pre) pre.scrollTop = pre.scrollHeight;
       d.querySelector('summary').addEventListener('click', function () { folded[name] = !d.open; });
     });
   }
@@ -89,7 +89,7 @@
   function inPlace(next) {
     var bars = next.querySelectorAll('.live-run');
     document.querySelectorAll('.live-run').forEach(function (p, i) {
-      if (bars[i]) p.innerHTML = bars[i].innerHTML;
+      if (bars[i]) { p.innerHTML = bars[i].innerHTML; p.className = bars[i].className; }
     });
     runsOf(next, function (d, name) {
       runsOf(document, function (own, of) {
@@ -103,7 +103,7 @@
       var next = new DOMParser().parseFromString(text, 'text/html');
       var busy = document.activeElement && document.activeElement.closest('figure,table,details');
       var was = seen;
-      if (!next.querySelector('.under')) return; /* nothing to show for a moment */
+      if (!next.querySelector('.under')) return gone('No run is there any more; this is the last that was seen.');
       document.title = next.title;
       say(next.querySelector('.under').textContent);
       seen = next.querySelector('main').innerHTML;
@@ -115,11 +115,13 @@
       } else {
         inPlace(next);
       }
-    }, function () {
-      say('The run, or who shows it, has ended; this is the last that was seen of it.');
-      document.title = document.title.replace(/^[0-9]+ % - /, '');
-      clearInterval(timer);
-    });
+    }, function () { gone('The run, or who shows it, has ended; this is the last that was seen of it.'); });
   }
-  var timer = live ? setInterval(update, 1000 * live) : 0;
+  /* It goes on asking: who shows the runs may come back at the same address. */
+  function gone(why) {
+    say(why);
+    document.title = document.title.replace(/^[0-9]+ % - /, '');
+    seen = '';
+  }
+  if (live) setInterval(update, 1000 * live);
 })();

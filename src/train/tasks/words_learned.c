@@ -159,8 +159,10 @@ static void add_map(struct learned *l, const shoal_vocab *vocab, const uint32_t 
 {
     struct exhibit *e = learned_exhibit(l, EXHIBIT_MAP, "map", "A map of words");
 
-    exhibit_note(e, "The %zu commonest words, by t-SNE: words with similar vectors lie together. "
-                    "Colours are clusters. `shoal map` makes a map of all.", n);
+    exhibit_note(e,
+                 "The %zu commonest words, by t-SNE: words with similar vectors lie together. "
+                 "Colours are clusters. The command shoal map makes a map of all.",
+                 n);
     exhibit_column(e, "word", COLUMN_WORD);
     exhibit_column(e, "x", COLUMN_REAL);
     exhibit_column(e, "y", COLUMN_REAL);
@@ -210,11 +212,13 @@ static void add_scores(struct learned *l, const char *name, const struct shoal_s
 {
     struct exhibit *e = learned_exhibit(l, EXHIBIT_TABLE, "analogies", "Analogies");
 
-    exhibit_note(e, "Questions of %.60s: a is to b as c is to whom? Those whose words all have "
-                    "vectors are seen.", name);
+    exhibit_note(e,
+                 "From %.60s: a is to b as c is to which word? A question is seen where all its "
+                 "words have vectors.",
+                 name);
     exhibit_column(e, "section", COLUMN_WORD);
-    exhibit_column(e, "right", COLUMN_BAR);
-    exhibit_column(e, "answered", COLUMN_COUNT);
+    exhibit_column(e, "accuracy", COLUMN_BAR);
+    exhibit_column(e, "right", COLUMN_COUNT);
     exhibit_column(e, "seen", COLUMN_COUNT);
     exhibit_column(e, "questions", COLUMN_COUNT);
     for (size_t i = 0; i < n; i++) {

@@ -46,6 +46,12 @@ LC_ALL=C on_screen 80
 echo "a line that wrapped when the terminal became narrower is erased whole:"
 on_screen 120 40
 
+echo "a run of quick epochs is drawn ten times a second, not at each:"
+shoal gen spiral --samples 400 -q -o spiral.csv
+TERM=xterm script -qec 'shoal train mlp spiral.csv --epochs 3000 --threads 1 -o net.shoal' /dev/null </dev/null >screen.txt
+drawn=$(tr '\r' '\n' <screen.txt | grep -c '%.* left')
+[ "$drawn" -gt 0 ] && [ "$drawn" -lt 1000 ] && echo "drawn less than at every third epoch"
+
 echo "colour can be forced and forbidden:"
 forced()
 {

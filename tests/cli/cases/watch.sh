@@ -35,7 +35,7 @@ watched()
     [ -n "$url" ] || { cat "$name.log"; return; }
     while ask "$url" >status.txt && ! grep -q '<svg' page.html; do sleep 0.05; done
     echo "$name: $(cat status.txt) $(sed -n 's/^<title>[0-9]*\(.*\)<.title>$/N\1/p' page.html)" \
-        "$(grep -c '<body data-refresh="2">' page.html) $(grep -c 'left: running' page.html) $(echo "$url" | sed 's/[0-9]*\/$/PORT/')"
+        "$(grep -c '<body data-refresh="2">' page.html) $(grep -c '<strong>running<' page.html) $(echo "$url" | sed 's/[0-9]*\/$/PORT/')"
 }
 stopped()
 {
@@ -79,16 +79,16 @@ shoal watch runs >watch.log &
 watch=$!
 until [ -s watch.log ]; do sleep 0.05; done
 url=$(cat watch.log)
-while ask "$url" >status.txt && ! grep -q 'left: running' page.html; do sleep 0.05; done
+while ask "$url" >status.txt && ! grep -q '<strong>running<' page.html; do sleep 0.05; done
 cat status.txt
 grep -o '<td class="w">o[a-z]*.jsonl' page.html | sort -u
-grep -c 'ended after' page.html
+grep -c '<strong>ended</strong> after' page.html
 kill -TERM $run
 wait $run
 echo "what was stopped says so, and why:"
 ask "$url"
-grep -c 'stopped at [0-9]* %, after' page.html
-grep -c 'stopped: train: stopped on request' page.html
+grep -c '<strong>stopped</strong> at [0-9]* %, after' page.html
+grep -c "<p class=.why.>.*stopped: train: stopped on request" page.html
 grep -o 'epoch 2 of 2' page.html
 kill -TERM $watch
 wait $watch
