@@ -804,7 +804,7 @@ static void live_state(struct prose *t, const shoal_run *run, const char *name)
     } else {
         prose_add(t, ", %.0f %%", floor(100 * p));
         if (isfinite(left))
-            prose_add(t, ", %s left", number_time(left).text);
+            prose_add(t, ", %s left", number_time(fmax(ceil(left), 1)).text);
         if (run->silent > STALLED)
             prose_add(t, ", nothing was written for %s", number_time(run->silent).text);
     }

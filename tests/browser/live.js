@@ -87,6 +87,8 @@ async function waits(browser) {
   await ended(train("over", "--epochs", "3"));
   await page.waitForSelector(".live-run");
   await page.waitForSelector('details[data-run="over.jsonl"]');
+  await page.waitForFunction(() => document.querySelectorAll(".live-run").length === 2 &&
+    [...document.querySelectorAll(".live-run")].every((run) => run.textContent.includes("ended after"))); // as of the next look
   check("a run that comes is shown without a reload by hand", /ended after/.test(await page.textContent(".live-runs")));
   check("its log is there after its end", /epoch 3 of 3, loss [\d.]+[^]*done at 100 %/.test(await page.textContent('details[data-run="over.jsonl"] pre')));
   return { page, url };
