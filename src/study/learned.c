@@ -290,11 +290,10 @@ static void show_map(struct album *a, const struct exhibit *e, const char *run, 
     name_file(name, e, number);
     snprintf(s.title, sizeof s.title, "%s", title_of(e, run).text);
     s.at = mem_array(e->nrows + 1, sizeof *s.at);
-    if (!s.at) {
+    s.taken = mem_array(e->nrows + 1, sizeof *s.taken);
+    if (!s.at || !s.taken)
         a->status = SHOAL_ENOMEM;
-        return;
-    }
-    for (size_t i = 0; i < e->nrows; i++) {
+    for (size_t i = 0; i < e->nrows && s.at && s.taken; i++) {
         double x = exhibit_real(e, i, 1), y = exhibit_real(e, i, 2), group = exhibit_real(e, i, 3);
 
         if (isfinite(x) && isfinite(y))
@@ -304,6 +303,7 @@ static void show_map(struct album *a, const struct exhibit *e, const char *run, 
     if (s.n > 0)
         album_figure(a, name, &scatter_figure, &s);
     free(s.at);
+    free(s.taken);
 }
 
 static bool is_figure(const struct exhibit *e)

@@ -170,9 +170,16 @@ struct scatter_at {
     size_t group; /* by which it has its colour */
 };
 
+/* What a name takes up. */
+struct scatter_box {
+    double x0, y0, x1, y1;
+};
+
 struct scatter {
     char title[96];
     struct scatter_at *at; /* [n] borrowed; names of the first come before those of others */
+    struct scatter_box *taken; /* [n] borrowed, for drawing: a picture that runs out of memory would
+                                * have fewer names */
     size_t n;
 };
 

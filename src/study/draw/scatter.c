@@ -2,23 +2,17 @@
 #include "study/draw/draw.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { TOP = 34, BOTTOM = 560, LEFT = 12, WIDTH = 840, LINE = 14, SIGN = 3 };
-
-/* What words take up. */
-struct box {
-    double x0, y0, x1, y1;
-};
 
 static double spread(double x, double least, double most)
 {
     return most > least ? (x - least) / (most - least) : 0.5;
 }
 
-static struct box bounds_of(const struct scatter *s)
+static struct scatter_box bounds_of(const struct scatter *s)
 {
-    struct box b = {INFINITY, INFINITY, -INFINITY, -INFINITY};
+    struct scatter_box b = {INFINITY, INFINITY, -INFINITY, -INFINITY};
 
     for (size_t i = 0; i < s->n; i++) {
         b.x0 = fmin(b.x0, s->at[i].x);
@@ -29,17 +23,17 @@ static struct box bounds_of(const struct scatter *s)
     return b;
 }
 
-static bool touches(const struct box *a, const struct box *b)
+static bool touches(const struct scatter_box *a, const struct scatter_box *b)
 {
     return a->x0 < b->x1 && b->x0 < a->x1 && a->y0 < b->y1 && b->y0 < a->y1;
 }
 
 /* A name stands above its sign, unless one that came before, and is commoner, is there. */
-static void draw_name(struct canvas *c, const char *name, double x, double y, struct box *taken,
-                      size_t *n)
+static void draw_name(struct canvas *c, const char *name, double x, double y,
+                      struct scatter_box *taken, size_t *n)
 {
     double half = canvas_width(name) / 2 + 2;
-    struct box own = {x - half, y - LINE - SIGN, x + half, y - SIGN};
+    struct scatter_box own = {x - half, y - LINE - SIGN, x + half, y - SIGN};
 
     if (own.x0 < 2 || own.x1 > WIDTH - 2 || own.y0 < TOP - 8)
         return;
@@ -64,7 +58,7 @@ static struct extent scatter_extent(const void *figure)
 static void scatter_draw(struct canvas *c, const void *figure)
 {
     const struct scatter *s = figure;
-    struct box all = bounds_of(s), *taken = mem_array(s->n + 1, sizeof *taken);
+    struct scatter_box all = bounds_of(s);
     size_t n = 0;
 
     figure_title(c, s->title, WIDTH);
@@ -74,10 +68,8 @@ static void scatter_draw(struct canvas *c, const void *figure)
 
         canvas_circle(c, (struct ink){INK_SIGN, s->at[i].group}, x, y, SIGN, NULL);
         canvas_circle(c, (struct ink){INK_HOVER, 0}, x, y, 2.0 * SIGN, s->at[i].name);
-        if (taken)
-            draw_name(c, s->at[i].name, x, y, taken, &n);
+        draw_name(c, s->at[i].name, x, y, s->taken, &n);
     }
-    free(taken);
 }
 
 static void scatter_rows(struct prose *t, const void *figure)
