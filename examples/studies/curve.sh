@@ -8,7 +8,8 @@
 # questions-words.txt; else both are generated. Every number of nodes learns from the same words
 # once: strong scaling. A node is one core. What is not cut for a small curve are the dimension
 # and the default options; what is cut are the words (WORDS) and the vocabulary (VOCABULARY), since
-# one process holds the models of all nodes. NODES, LINKS, SYNC and MODEL choose other cells.
+# one process holds the models of all nodes. On 1 Gbit/s, where all flows depend on each other,
+# MOST (64) nodes are simulated at most. NODES, LINKS, SYNC and MODEL choose other cells.
 #
 # Given again it goes on: cells that ran are not run again. After a new build remove FOLDER/study.
 # It writes curve.md (the table), study/predicted.csv, figures/predicted-curve.svg (the chart).
@@ -30,10 +31,15 @@ words=${WORDS:-$(size 8000000 60000)}
     rm text.txt
 }
 # Sockets: 2.4 ns of system time for a byte, measured on 2 hosts that are network namespaces.
+links=${LINKS:-$(size 1,10,25 1,10)}
+nodes=${NODES:-$(size 1,2,4,8,16,32,64,128 1,2,4)}
+most=$(echo "$links" | tr ',' '\n' | awk -v most="${MOST:-64}" '{
+    printf "%s%d", (NR == 1 ? "" : ","), ($1 < 10 ? most : 100000)
+}')
 cat >cluster.json <<END
-{"name": "${MODEL:-skipgram} on nodes of one core", "nodes": 128, "cores": 1, "gigabits": [${LINKS:-$(size 1,10,25 1,10)}],
+{"name": "${MODEL:-skipgram} on nodes of one core", "nodes": 128, "cores": 1, "gigabits": [$links], "simulate": [$most],
  "microseconds": 50, "jitter": 0.2, "socket_ns": 2.4,
- "workers": [${NODES:-$(size 1,2,4,8,16,32,64,128 1,2,4)}]}
+ "workers": [$nodes]}
 END
 "$shoal" study "${MODEL:-skipgram}" text.shoal --workers "${WORKERS:-1,2}" \
     --sync "${SYNC:-async,sync}" --epochs 1 --repeat "$(size 3 1)" --simulate cluster.json --jobs "${JOBS:-$(nproc)}" \

@@ -202,10 +202,12 @@ struct shoal_cluster {
     double links[SHOAL_STUDY_AXIS]; /* [nlinks] bandwidths to be predicted, of which `bandwidth` is
                                        the first; 0: that one */
     size_t nlinks;
+    struct shoal_axis simulate; /* the most ranks that are simulated, of each link or of all; beside
+                                 * such, nothing is predicted of more. n is 0: there is no limit */
 };
 
 /* A JSON object: name, nodes, cores, gigabits (one or a list), microseconds, speed, jitter,
- * socket_ns, workers. */
+ * socket_ns, workers, simulate (one number, or one for each link). */
 SHOAL_API shoal_status shoal_cluster_read(struct shoal_cluster *out, const char *path);
 
 /* The runs of the real trainer that predictions ask for: for each link and each strong series with
@@ -240,8 +242,9 @@ struct shoal_prediction {
     const char *failure;  /* of a simulation; NULL: none */
 };
 
-/* Of the strong series that begins at `cell`, on links of cluster->bandwidth. False when it lacks a run of one worker, or
- * of several and was not simulated; of servers there is no formula. */
+/* Of the strong series that begins at `cell`, on links of cluster->bandwidth. False when it lacks a
+ * run of one worker, or of several and was not simulated; of servers there is no formula. False,
+ * too, beyond what is simulated (cluster->simulate), where anything is. */
 SHOAL_API bool shoal_study_predict(const shoal_study *study, size_t cell,
                                    const struct shoal_cluster *cluster, unsigned workers,
                                    struct shoal_prediction *out);

@@ -502,6 +502,7 @@ class shoal_cluster(Structure):
         ("socket", c_double),
         ("links", c_double * 32),
         ("nlinks", c_size_t),
+        ("simulate", shoal_axis),
     ]
 
 

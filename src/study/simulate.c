@@ -78,7 +78,14 @@ struct shoal_cluster cluster_link(const struct shoal_cluster *c, size_t i)
 
     if (c->nlinks > 0)
         one.bandwidth = c->links[i];
+    if (c->simulate.n > 1)
+        one.simulate.at[0] = c->simulate.at[i];
     return one;
+}
+
+uint64_t cluster_simulated(const struct shoal_cluster *c, size_t i)
+{
+    return c->simulate.n > 0 ? c->simulate.at[c->simulate.n > 1 ? i : 0] : UINT64_MAX;
 }
 
 static bool read_workers(const json_t *list, struct shoal_cluster *c)
@@ -96,6 +103,29 @@ static bool read_workers(const json_t *list, struct shoal_cluster *c)
             return false;
         axis->at[axis->n] = (uint64_t)n;
     }
+    return true;
+}
+
+static bool read_most(const json_t *given, struct shoal_cluster *c)
+{
+    double x = json_number_value(given);
+
+    if (!json_is_integer(given) || !(x >= 1) || x > 1e6)
+        return false;
+    c->simulate.at[c->simulate.n++] = (uint64_t)x;
+    return true;
+}
+
+/* None, one for all links, or one for each. */
+static bool read_simulate(const json_t *given, struct shoal_cluster *c)
+{
+    if (!json_is_array(given))
+        return !given || read_most(given, c);
+    if (json_array_size(given) != cluster_links(c))
+        return false;
+    for (size_t i = 0; i < cluster_links(c); i++)
+        if (!read_most(json_array_get(given, i), c))
+            return false;
     return true;
 }
 
@@ -122,7 +152,9 @@ static const char *read_cluster(const json_t *from, struct shoal_cluster *c)
     c->socket = x[SOCKET] * 1e-9;
     if (!read_links(json_object_get(from, "gigabits"), c))
         return "gigabits";
-    return read_workers(json_object_get(from, "workers"), c) ? NULL : "workers";
+    if (!read_workers(json_object_get(from, "workers"), c))
+        return "workers";
+    return read_simulate(json_object_get(from, "simulate"), c) ? NULL : "simulate";
 }
 
 shoal_status cluster_parse(struct shoal_cluster *out, const char *path, const char *text,
@@ -349,6 +381,8 @@ bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_c
     run = study_simulated_run(s, cell, workers, c->bandwidth);
     if (workers > 1 && !run && (!k.some || k.servers > 0))
         return false;
+    if (!run && s->nsimulated > 0 && workers > cluster_simulated(c, 0))
+        return false; /* beside what was simulated the formula is too kind */
     alone = k.one->seconds * busy(k.one->cpu) / c->speed;
     p.computing = calibration_alone(&k) / c->speed / workers;
     if (workers == 1) {

@@ -313,6 +313,8 @@ const struct study_run *study_simulated_run(const shoal_study *s, size_t cell, u
                                             double bandwidth);
 /* How many links it has, and the cluster with the i-th of them. */
 size_t cluster_links(const struct shoal_cluster *c);
+/* The most workers that are simulated on the i-th link. */
+uint64_t cluster_simulated(const struct shoal_cluster *c, size_t i);
 struct shoal_cluster cluster_link(const struct shoal_cluster *c, size_t i);
 shoal_status cluster_parse(struct shoal_cluster *out, const char *path, const char *text,
                            size_t len);

@@ -923,6 +923,8 @@ static void a_cluster_that_cannot_be_is_refused(void **state)
         "{\"nodes\":2,\"gigabits\":[10,1],\"workers\":[1]}",
         "{\"nodes\":2,\"gigabits\":[1,\"10\"],\"workers\":[1]}",
         "{\"nodes\":2,\"gigabits\":1,\"socket_ns\":-1,\"workers\":[1]}",
+        "{\"nodes\":2,\"gigabits\":1,\"workers\":[1],\"simulate\":0}",
+        "{\"nodes\":2,\"gigabits\":[1,10],\"workers\":[1],\"simulate\":[2]}",
     };
     struct shoal_cluster c;
 
@@ -1130,6 +1132,35 @@ static void every_link_has_simulations_and_words_of_its_own(void **state)
     shoal_study_close(s);
 }
 
+static void beyond_what_is_simulated_of_a_link_nothing_is_predicted(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_cluster c = cluster_of("[1,10],\"simulate\":[4,8]");
+    struct shoal_prediction p;
+    struct shoal_study_run run;
+    shoal_study *s;
+
+    (void)state;
+    o.repeat = 1;
+    s = open_study("simulate", &o);
+    for (size_t i = 0; i < 5; i++)
+        pass(s, 8);
+    for (size_t i = 0; i < 12; i++) { /* each link has three numbers of ranks of two series */
+        assert_int_equal(shoal_study_simulate(s, &c, i, "module.so", &run), SHOAL_OK);
+        assert_int_equal(run.nwords > 0, i != 2 && i != 5);
+    }
+    assert_true(shoal_study_predict(s, 0, &c, 8, &p)); /* nothing was simulated yet */
+    assert_string_equal(p.by, "formula");
+    assert_int_equal(shoal_study_simulate(s, &c, 8, "module.so", &run), SHOAL_OK);
+    put_metrics(run.folder, 2, "simulate", "v");
+    assert_int_equal(shoal_study_simulated(s, &c, 8, NULL), SHOAL_OK);
+    assert_false(shoal_study_predict(s, 0, &c, 8, &p));
+    c = cluster_link(&c, 1);
+    assert_true(shoal_study_predict(s, 0, &c, 8, &p));
+    assert_string_equal(p.by, "simulated");
+    shoal_study_close(s);
+}
+
 static void a_simulation_that_failed_is_shown_with_its_reason(void **state)
 {
     struct shoal_study_opts o = small();
@@ -1272,6 +1303,7 @@ int main(void)
         cmocka_unit_test(the_formula_of_an_asynchronous_net_is_near_its_simulation),
         cmocka_unit_test(a_simulation_runs_once_and_its_end_is_the_prediction),
         cmocka_unit_test(every_link_has_simulations_and_words_of_its_own),
+        cmocka_unit_test(beyond_what_is_simulated_of_a_link_nothing_is_predicted),
         cmocka_unit_test(a_simulation_that_failed_is_shown_with_its_reason),
         cmocka_unit_test(what_is_predicted_is_said_to_be),
         cmocka_unit_test(no_string_of_a_study_can_become_markup),
