@@ -1114,6 +1114,7 @@ static void every_link_has_simulations_and_words_of_its_own(void **state)
     assert_int_equal(shoal_study_simulate(s, &c, 8, "module.so", &run), SHOAL_OK);
     assert_non_null(strstr(run.folder, "links/runs/sim-001-0008-10G"));
     assert_non_null(strstr(run.name, "8 ranks, async, 10 Gbit/s"));
+    near(run.memory, 8 * 1.4 * (1 << 20)); /* more than that of ranks which run */
     put_metrics(run.folder, 2, "link", "v");
     assert_int_equal(shoal_study_simulated(s, &c, 8, NULL), SHOAL_OK);
     assert_true(shoal_study_predict(s, 0, &fast, 8, &p));
