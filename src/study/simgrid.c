@@ -27,7 +27,7 @@ enum { SETUP_MOST = 1 << 20 };
 /* Processor seconds for a byte, at least, and for a message at either end. */
 #define BYTE_LEAST 2e-10
 #define MESSAGE 1e-6
-/* Memory of a simulated rank beside that of one which runs: 128 of them took 151 MB each, not 109. */
+/* Memory of a simulated rank beside that of one which runs: 128 took 151 MB each, not 109. */
 #define COPIES 1.4
 
 /* ---- which there are ---- */
