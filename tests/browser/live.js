@@ -5,19 +5,11 @@ const { chromium } = require("playwright-core");
 const { spawn } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
+const { check, plan } = require("./tap.js");
 
 const [shoal, out] = process.argv.slice(2);
 const runs = path.join(out, "live-runs");
 const children = [];
-let cases = 0, failed = 0;
-
-function check(name, truth, detail) {
-  cases++;
-  console.log(`${truth ? "ok" : "not ok"} ${cases} - ${name}`);
-  if (truth) return;
-  failed++;
-  if (detail !== undefined) console.log("# " + JSON.stringify(detail).slice(0, 800));
-}
 
 /* Its address is the first that it prints. */
 function shown(...words) {
@@ -193,6 +185,6 @@ async function oneRun(browser) {
     for (const child of children) child.kill("SIGKILL");
     await browser.close();
   }
-  console.log(`1..${cases}`);
-  process.exit(failed ? 1 : 0);
+  plan();
+  process.exit();
 })();

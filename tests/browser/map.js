@@ -4,18 +4,10 @@ const { chromium } = require("playwright-core");
 const { spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
+const { check, plan } = require("./tap.js");
 
 const [out, shoal] = process.argv.slice(2);
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-let cases = 0, failed = 0;
-
-function check(name, truth, detail) {
-  cases++;
-  console.log(`${truth ? "ok" : "not ok"} ${cases} - ${name}`);
-  if (truth) return;
-  failed++;
-  if (detail !== undefined) console.log("# " + JSON.stringify(detail).slice(0, 800));
-}
 
 const state = (page) => page.evaluate(() => window.wordMap.state());
 const rest = async (page) => {
@@ -334,6 +326,5 @@ async function pace(browser) {
   check("the page has a picture in its tab", /rel="icon" href="data:image\/svg/.test(fs.readFileSync(path.join(out, "map.html"), "utf8")));
   const size = fs.statSync(path.join(out, "map.html")).size;
   check("the file of 5,000 words is below 2 MB", size < 2e6, size);
-  console.log(`1..${cases}`);
-  process.exitCode = failed > 0 ? 1 : 0;
+  plan();
 })();

@@ -5,17 +5,9 @@ const { execFileSync, spawn } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 const zlib = require("node:zlib");
+const { check, plan } = require("./tap.js");
 
 const [shoal, out] = process.argv.slice(2);
-let cases = 0, failed = 0;
-
-function check(name, truth, detail) {
-  cases++;
-  console.log(`${truth ? "ok" : "not ok"} ${cases} - ${name}`);
-  if (truth) return;
-  failed++;
-  if (detail !== undefined) console.log("# " + JSON.stringify(detail));
-}
 
 function serve(port, ...models) {
   const child = spawn(shoal, ["serve", ...models, "--quiet",
@@ -248,6 +240,5 @@ async function door(browser) {
     await browser.close();
     for (const server of servers) server.kill("SIGTERM");
   }
-  console.log(`1..${cases}`);
-  process.exitCode = failed > 0 ? 1 : 0;
+  plan();
 })();

@@ -4,18 +4,10 @@
 const { chromium } = require("playwright-core");
 const fs = require("node:fs");
 const path = require("node:path");
+const { check, plan } = require("./tap.js");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 const out = process.argv[2], only = process.argv.slice(3); /* pages; none: all */
-let cases = 0, failed = 0;
-
-function check(name, truth, detail) {
-  cases++;
-  console.log(`${truth ? "ok" : "not ok"} ${cases} - ${name}`);
-  if (truth) return;
-  failed++;
-  if (detail !== undefined) console.log("# " + JSON.stringify(detail).slice(0, 600));
-}
 
 /* "study/report.html" -> "study-report-light.png" */
 function picture(file, end) {
@@ -339,6 +331,6 @@ const pages = {
   for (const file of ["mlp.html", "two.html", "mixed.html", "study/report.html"]) await together(browser, file);
   for (const file of ["two.html", "three.html"]) await sorted(browser, file);
   await browser.close();
-  console.log(`1..${cases}`);
-  process.exit(failed ? 1 : 0);
+  plan();
+  process.exit();
 })();

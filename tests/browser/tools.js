@@ -3,18 +3,10 @@
 const { spawn } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
+const { check, plan } = require("./tap.js");
 
 const [shoal, out] = process.argv.slice(2);
 const axe = fs.readFileSync(path.join(out, "node_modules/axe-core/axe.min.js"), "utf8");
-let cases = 0, failed = 0;
-
-function check(name, truth, detail) {
-  cases++;
-  console.log(`${truth ? "ok" : "not ok"} ${cases} - ${name}`);
-  if (truth) return;
-  failed++;
-  if (detail !== undefined) console.log("# " + JSON.stringify(detail));
-}
 
 async function until(truth, what) {
   for (let i = 0; i < 100; i++) {
@@ -68,8 +60,7 @@ function finish(servers) {
     child.removeAllListeners("exit");
     child.kill("SIGTERM");
   }
-  console.log(`1..${cases}`);
-  process.exitCode = failed > 0 ? 1 : 0;
+  plan();
 }
 
 module.exports = { shoal, out, check, until, serve, open, violations, finish };
