@@ -9,6 +9,7 @@ shoal=$(realpath "$1")
 kills=${2:-100}
 RANDOM=${3:-1}
 ranks=3
+name=$(basename "$shoal" | cut -c 1-15) # as the system has it
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -25,7 +26,7 @@ rank() {
         if [ "$(readlink "$at/cwd" 2>/dev/null)" = "$work" ] &&
             tr '\0' '\n' 2>/dev/null <"$at/environ" |
             grep -qE "^(OMPI_COMM_WORLD_RANK|PMI_RANK)=$1\$" &&
-            [ "$(cat "$at/comm")" = shoal ]; then
+            [ "$(cat "$at/comm")" = "$name" ]; then
             echo "${at#/proc/}"
         fi
     done
@@ -59,5 +60,7 @@ while [ "$killed" -lt "$kills" ]; do
         { echo "round $round: $hits kills, $named named"; cat said; exit 1; }
     cmp calm.bin out.bin || { echo "round $round: not the same bytes after $hits kills"; exit 1; }
     killed=$((killed + hits))
+    [ "$killed" -gt 0 ] || [ "$round" -lt 5 ] ||
+        { echo "round $round: found no rank to kill"; exit 1; }
 done
 echo "killed $killed times in $round jobs: always named, always the same bytes"
