@@ -23,10 +23,11 @@ import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
+
+from ports import hold_port
 
 PAGE_SECONDS = 300  # a page that takes longer hangs; all together take less than a minute
 MOST_WORDS = 16  # of a sentence, on average
@@ -178,12 +179,6 @@ def alike(shown, printed):
                for a, b in pairs)
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def has_avx2():
     try:
         return bool(re.search(r"^flags\s*:.*\bavx2\b", read("/proc/cpuinfo"), re.MULTILINE))
@@ -194,14 +189,14 @@ def has_avx2():
 def run_page(root, page, tools, mpi, update):
     """Runs the page; returns what is wrong with it, as lines."""
     text = read(os.path.join(root, page))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, hold_port() as port:
         work = os.path.join(folder, "work")
         os.mkdir(work)
         os.symlink(os.path.join(root, "examples"), os.path.join(work, "examples"))
         script, shown = script_of(page, text, folder, mpi)
         if len(script.splitlines()) == 2:
             return []
-        env = dict(os.environ, PATH=tools + ":" + os.environ["PATH"], PORT=str(free_port()),
+        env = dict(os.environ, PATH=tools + ":" + os.environ["PATH"], PORT=str(port.getsockname()[1]),
                    LC_ALL="C.UTF-8", ASAN_OPTIONS="detect_leaks=0",  # MPI libraries leak at their end
                    XDG_STATE_HOME=folder)
         env.pop("NO_COLOR", None)

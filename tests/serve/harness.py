@@ -17,6 +17,9 @@ import threading
 import time
 import zlib
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from ports import hold_port
+
 SHOAL = os.path.abspath(sys.argv[1])
 TIME_LIMIT = 240  # seconds for anything that must happen
 counting = threading.Lock()
@@ -174,3 +177,11 @@ def png(colour, size=12):
 
 WORDS = ["sea", "fish", "shoal", "tide", "wave", "reef", "salt", "boat"]
 ANY = ["--inference-address", "127.0.0.1:0", "--management-address", "127.0.0.2:0", "--metrics-address", "127.0.0.3:0"]
+held = []  # sockets of hold_port, until the program ends
+
+
+def one_address():
+    """Options of a server whose three addresses are one."""
+    held.append(hold_port())
+    address = "127.0.0.1:%d" % held[-1].getsockname()[1]
+    return [word for who in ("inference", "management", "metrics") for word in (f"--{who}-address", address)]

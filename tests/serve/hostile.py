@@ -29,7 +29,7 @@ import warnings
 import zlib
 
 import bodies
-from harness import ANY, TIME_LIMIT, SHOAL, WORDS, Server, check, finish, multipart, png, vectors
+from harness import ANY, TIME_LIMIT, SHOAL, WORDS, Server, check, finish, multipart, one_address, png, vectors
 
 JSON = {"Content-Type": "application/json"}
 REFUSED = {400, 408, 413, 415, 422, 503}
@@ -375,16 +375,9 @@ def tokens(work):
     token_table(apart, "")
     apart.stop()
     shutil.rmtree(os.path.join(work, "store", ".shoal-serve.state"), ignore_errors=True)
-    together = Server("words=words.vec", "--model-store", "store", "--token-file", "tokens", *same_address(), cwd=work)
+    together = Server("words=words.vec", "--model-store", "store", "--token-file", "tokens", *one_address(), cwd=work)
     token_table(together, " where one address serves all")
     together.stop()
-
-
-def same_address():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = "127.0.0.1:%d" % probe.getsockname()[1]
-    return [x for who in ("inference", "management", "metrics") for x in (f"--{who}-address", address)]
 
 
 def token_table(s, where):
@@ -808,7 +801,7 @@ def stops(work):
 
 def draining(work):
     """While work is under way the listeners are closed, and a successor can bind."""
-    address = same_address()
+    address = one_address()
     s = Server("words=many.shoal", *address, "--batch-size", "1", cwd=work)
     where = s.address["inference"]
     body = json.dumps({"words": [f"word{i:05}" for i in range(2000)], "k": 3}).encode()

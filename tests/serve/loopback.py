@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 
+import harness
 from harness import ANY, TIME_LIMIT, SHOAL, WORDS, Server, check, finish, multipart, near, png, vectors
 
 
@@ -525,15 +526,8 @@ def rates(work):
     s.stop()
 
 
-def one_address(work):
-    for _ in range(20):  # another may take the port before the server does
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            address = "127.0.0.1:%d" % probe.getsockname()[1]
-        s = Server("words=words.vec", "--inference-address", address, "--management-address", address,
-                   "--metrics-address", address, cwd=work)
-        if s.address:
-            break
+def together(work):
+    s = Server("words=words.vec", *harness.one_address(), cwd=work)
     codes = [s.ask("GET", path).status for path in ("/ping", "/models", "/metrics", "/models/words",
                                                     "/models/words/1.0", "/models/words/similar?word=sea")]
     check("one address may serve all three", codes == [200] * 6, codes)
@@ -1024,7 +1018,7 @@ def main():
         check("the server ends well", s.stop() == 0)
         os.remove(os.path.join(work, "store", ".shoal-serve.state"))
         os.remove(os.path.join(work, "store", "junk.bin"))
-        for part in (unseen_words, versions_of_words, slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted,
+        for part in (unseen_words, versions_of_words, slow_clients, replacement, restart, drained, tokens, rates, together, encrypted,
                      clicks, nets, pictures, grey_pictures, class_names, next_words, text_classes,
                      configured):
             part(work)

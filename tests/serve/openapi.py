@@ -389,11 +389,6 @@ def kept_rows(work, s, c):
     check("and of a model that keeps none none", status == 200 and not bad and "examples" not in form, (bad, form))
 
 
-def one_address(work):
-    from scopes import one_port
-    return one_port(work, "--model-store", "store")
-
-
 def main():
     work = tempfile.mkdtemp(prefix="shoal-openapi-")
     source = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.path.dirname(__file__), "../../src/serve/api.txt")
@@ -402,7 +397,7 @@ def main():
         vectors(os.path.join(work, "words.vec"), WORDS)
         vectors(os.path.join(work, "store", "more.vec"), WORDS)
         checker()
-        s = one_address(work)
+        s = Server("words=words.vec", *harness.one_address(), "--model-store", "store", cwd=work)
         document = s.ask("GET", "/openapi.json").json()
         check("OPTIONS / and /api-description are the same",
               s.ask("OPTIONS", "/").json() == document == s.ask("GET", "/api-description").json())

@@ -20,7 +20,7 @@ import threading
 import time
 
 import harness
-from harness import ANY, SHOAL, TIME_LIMIT, WORDS, Server, check, vectors
+from harness import ANY, SHOAL, TIME_LIMIT, WORDS, Server, check, hold_port, vectors
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -86,9 +86,8 @@ def probes(work, s):
     check("a model without workers is not ready", a.status == 503, a)
     s.ask("PUT", "/models/words?min_worker=1&synchronous=true", where="management")
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    held = hold_port()
+    port = held.getsockname()[1]
     starting = subprocess.Popen([SHOAL, "serve", "words=big.vec", "--no-sandbox", "--inference-address",
                                  f"127.0.0.1:{port}", "--management-address", "none", "--metrics-address", "none"],
                                 cwd=work, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -119,6 +118,7 @@ def probes(work, s):
     starting.send_signal(signal.SIGTERM)
     check("and it stops as any other", starting.wait(TIME_LIMIT) == 0)
     starting.stdout.close()
+    held.close()
 
 
 # ---- The stop -----------------------------------------------------------------------------------------

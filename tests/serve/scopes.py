@@ -128,16 +128,7 @@ def letter(address, method, path, who):
 
 def one_port(work, *args):
     """A server whose three addresses are one."""
-    import socket
-    for _ in range(20):  # another may take the port before the server does
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            address = "127.0.0.1:%d" % probe.getsockname()[1]
-        s = Server("words=words.vec", "--inference-address", address, "--management-address", address,
-                   "--metrics-address", address, *args, cwd=work)
-        if s.address:
-            return s
-    raise RuntimeError("no port")
+    return Server("words=words.vec", *harness.one_address(), *args, cwd=work)
 
 
 def compare(work, title, lines, table):
