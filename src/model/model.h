@@ -68,6 +68,8 @@ struct w2v {
     bool sum;           /* of the window, not its mean */
     uint64_t seed;
     const struct w2v_grams *grams; /* NULL: a word has one row; set by whoever has them */
+    bool noise_once; /* noise that several windows share counts as one touch of its row, not as so
+                        many; set by whoever wants that */
 
     uint32_t *keep;      /* [words + 1] a word stays when a random number is <= this */
     struct alias *alias; /* [words] noise; NULL with Huffman paths */

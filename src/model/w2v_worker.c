@@ -151,7 +151,7 @@ static void draw_noise(struct w2v_worker *worker, size_t begin)
 
 /* ---- what has changed ---- */
 
-/* Noise that several windows share is counted where it comes first, for all of them:
+/* Noise that several windows share is counted where it comes first, for all of them, or as one:
  * of the rest only what was drawn again is new; what it stood for was the target, which is
  * counted as such. */
 static void count_noise(struct w2v_worker *worker, size_t begin)
@@ -159,6 +159,7 @@ static void count_noise(struct w2v_worker *worker, size_t begin)
     size_t n = worker->w->negatives, first = begin / (APART * W2V_REUSE) * APART;
     size_t len = worker->windows.len;
     const uint32_t *noise = worker->noise;
+    unsigned touches = worker->w->noise_once ? 1 : W2V_REUSE;
     struct view out = *worker->out; /* what counting writes might else be in it */
     uint64_t seen[SPAN / 64 + 1] = {0};
 
@@ -169,7 +170,7 @@ static void count_noise(struct w2v_worker *worker, size_t begin)
             continue;
         seen[group / 64] |= 1ull << (group % 64);
         for (size_t i = t * n; i < (t + 1) * n; i++)
-            view_count_times(&out, noise[i], W2V_REUSE);
+            view_count_times(&out, noise[i], touches);
     }
     for (size_t i = 0; i < worker->redrawn; i++)
         view_count(&out, worker->dice[i]);

@@ -175,6 +175,7 @@ static void rows_of_long_runs_travel_more_seldom(void)
     CHECK(now.sweep[1] >= was.sweep[1] && now.sweep[1] <= 9 * was.sweep[1]);
     CHECK(now.sweep[1] <= was.sweep[1] || now.sweep[1] <= 150); /* one and a half epochs */
     CHECK(now.early == 0 && now.due >= was.due);
+    CHECK(words_noise_once(&o, nine) && !words_noise_once(&o, usual));
     o.sync.policy = SHOAL_SYNC;
     CHECK(words_cadence(&o, nine).sweep[0] == words_cadence(&o, usual).sweep[0]);
     CHECK(words_cadence(&o, nine).least == words_cadence(&o, usual).least);
@@ -184,6 +185,23 @@ static void rows_of_long_runs_travel_more_seldom(void)
     o = opts_of(SHOAL_ASYNC);
     o.loss = SHOAL_HS;
     CHECK(words_cadence(&o, nine).sweep[0] == words_cadence(&o, usual).sweep[0]);
+}
+
+/* In skip-gram they do. */
+static void in_cbow_rows_of_many_ranks_travel_as_in_short_runs(void)
+{
+    struct row_length usual = {.positions = 3e7, .rounds = 100}, nine = {4.5e8, 100};
+    struct train_opts o = opts_of(SHOAL_ASYNC);
+    struct cadence was, now;
+
+    o.bag = false;
+    CHECK(words_cadence(&o, nine).least == 3 * words_cadence(&o, usual).least);
+    CHECK(!words_noise_once(&o, nine)); /* but for few ranks */
+    o.bag = true;
+    was = words_cadence(&o, usual);
+    now = words_cadence(&o, nine);
+    CHECK(now.least == was.least && now.due == was.due);
+    CHECK(now.sweep[0] == was.sweep[0] && now.sweep[1] == was.sweep[1]);
 }
 
 /* ---- working for long ---------------------------------------------------------------- */
@@ -253,6 +271,10 @@ int main(void)
 {
     if (!begin_ranks())
         return 1;
+    if (size >= 16) {
+        PASSES(in_cbow_rows_of_many_ranks_travel_as_in_short_runs);
+        return end_ranks();
+    }
     make_corpus();
     PASSES(a_run_stopped_by_the_report_of_an_epoch_has_gathered_its_tables);
     PASSES(who_works_for_long_is_not_given_up);

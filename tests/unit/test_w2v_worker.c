@@ -141,15 +141,16 @@ static void a_lane_lists_the_rows_that_it_will_look_at(void **state)
     check_listed(SHOAL_HS, false, false);
 }
 
-/* Hot rows are counted often, and none that changed is left out. */
-static void check_counted(enum shoal_loss loss, bool wide, bool grams)
+/* Hot rows are counted often, and none that changed is left out. How often output rows were. */
+static size_t check_counted(enum shoal_loss loss, bool wide, bool grams, bool noise_once)
 {
     struct bench b = {0};
     struct sums done = {0};
     struct table before;
-    size_t lost = 0, changed = 0;
+    size_t lost = 0, changed = 0, touches = 0;
 
     bench_open_with(&b, loss, wide, grams);
+    b.model.noise_once = noise_once;
     for (size_t t = 0; t < 2; t++) {
         assert_int_equal(view_init_shared(&b.views[t], &b.tables[t], 0), SHOAL_OK);
         b.views[t].touches = calloc(b.tables[t].rows, 1);
@@ -174,16 +175,26 @@ static void check_counted(enum shoal_loss loss, bool wide, bool grams)
     }
     assert_true(changed > 100);
     assert_int_equal(lost, 0);
+    for (size_t i = 0; i < b.tables[1].rows; i++)
+        touches += b.views[1].touches[i];
     free(b.views[0].touches);
     free(b.views[1].touches);
     bench_close(&b);
+    return touches;
 }
 
 static void every_row_that_changes_is_counted(void **state)
 {
     (void)state;
-    check_counted(SHOAL_NS, false, false);
-    check_counted(SHOAL_HS, false, false);
+    check_counted(SHOAL_NS, false, false, false);
+    check_counted(SHOAL_HS, false, false, false);
+}
+
+static void noise_may_count_once_for_all_its_windows(void **state)
+{
+    (void)state;
+    assert_true(check_counted(SHOAL_NS, false, false, true) * 2 <
+                check_counted(SHOAL_NS, false, false, false));
 }
 
 /* Rows are sent, and their counts cleared, while threads train: one that is counted before its
@@ -234,8 +245,8 @@ static void it_does_so_with_fixed_windows_over_line_ends(void **state)
     (void)state;
     check_listed(SHOAL_NS, true, false);
     check_listed(SHOAL_HS, true, false);
-    check_counted(SHOAL_NS, true, false);
-    check_counted(SHOAL_HS, true, false);
+    check_counted(SHOAL_NS, true, false, false);
+    check_counted(SHOAL_HS, true, false, false);
 }
 
 static void it_does_so_where_words_have_several_rows(void **state)
@@ -243,11 +254,11 @@ static void it_does_so_where_words_have_several_rows(void **state)
     (void)state;
     check_listed(SHOAL_NS, false, true);
     check_listed(SHOAL_HS, true, true);
-    check_counted(SHOAL_NS, false, true);
-    check_counted(SHOAL_HS, true, true);
+    check_counted(SHOAL_NS, false, true, false);
+    check_counted(SHOAL_HS, true, true, false);
     hashed = true;
     check_listed(SHOAL_NS, false, true);
-    check_counted(SHOAL_NS, false, true);
+    check_counted(SHOAL_NS, false, true, false);
     hashed = false;
 }
 
@@ -446,6 +457,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_lane_lists_the_rows_that_it_will_look_at, folder_setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(every_row_that_changes_is_counted, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(noise_may_count_once_for_all_its_windows, folder_setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(rows_are_counted_after_they_changed, folder_setup,
                                         folder_teardown),

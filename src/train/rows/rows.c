@@ -188,7 +188,7 @@ static shoal_status lay_out(struct run *r)
 
 /* ---- several ranks ---- */
 
-static struct row_length length_of(const struct run *r)
+struct row_length rows_length(const struct run *r)
 {
     double units = (double)r->units;
 
@@ -201,7 +201,7 @@ static struct row_length length_of(const struct run *r)
 static shoal_status open_store(struct run *r, const float *const *traffic)
 {
     struct row_run *w = r->rows;
-    struct cadence cadence = r->task->rows->cadence(r->opts, length_of(r));
+    struct cadence cadence = r->task->rows->cadence(r->opts, rows_length(r));
     struct store_opts so =
         store_opts_of(r->opts, &cadence, w->blocks ? w->needed : NULL, w->ntables);
     unsigned here = ranks_here(r->opts->ranks);

@@ -125,6 +125,9 @@ size_t rows_workers(const struct train_opts *o);
 uint64_t rows_bytes(const struct train_opts *o, const struct cadence *c, const struct table *tables,
                     size_t n, const size_t *needed);
 
+/* Known once the run is laid out. */
+struct row_length rows_length(const struct run *r);
+
 /* Of so many positions so many are held out, where --valid-at says, in blocks of at least so
  * many (split_make). */
 void rows_hold_out(struct run *r, size_t all, size_t held, size_t least);

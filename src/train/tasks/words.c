@@ -477,8 +477,10 @@ static shoal_status words_join(struct run *r, struct worker *w)
 {
     struct words *words = r->own;
     struct w2v_worker *worker = NULL;
-    shoal_status st = w2v_worker_new(&worker, &words->model, &w->views[IN], &w->views[OUT]);
+    shoal_status st;
 
+    words->model.noise_once = words_noise_once(r->opts, rows_length(r));
+    st = w2v_worker_new(&worker, &words->model, &w->views[IN], &w->views[OUT]);
     w->own = worker;
     return st;
 }

@@ -84,6 +84,8 @@ enum {
 };
 
 struct cadence words_cadence(const struct train_opts *o, struct row_length length);
+/* Whether noise that windows share is one touch of its row. */
+bool words_noise_once(const struct train_opts *o, struct row_length length);
 /* Whether a round's rows all travel, and are waited for. */
 bool words_whole(const struct train_opts *o);
 /* Words of a chunk at most, and between polls of other ranks. */

@@ -30,10 +30,12 @@ enum {
 };
 
 /* Beyond RUN_WORDS of them all, rows may be older and move further before they travel: what a rank
- * does not hear of at once it has time to hear of. Twelve epochs of 25 million words lose nothing
- * by it, and save half of the bytes: docs/notes/consistency.md. */
+ * does not hear of at once it has time to hear of. Twelve epochs of 25 million words lose half a
+ * point at most by it, and save half of the bytes: docs/notes/consistency.md. CBOW on many ranks
+ * would lose one or two. */
 #define RUN_WORDS 5e7
 #define OUT_EPOCHS 1.5       /* output rows travel at least once in so many */
+#define LONG 2               /* times as many */
 enum { FRESH_MOST = 16384 }; /* rounds, of which the store counts 65,536 */
 
 /* Threads of a rank make its rows old, too: with two of them the same rule loses up to two points.
@@ -61,7 +63,16 @@ static double times_longer(const struct train_opts *o, struct row_length length)
 {
     bool apart = o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED;
 
-    return apart && o->loss == SHOAL_NS && o->maxn == 0 ? fmax(length.positions / RUN_WORDS, 1) : 1;
+    if (!apart || o->loss != SHOAL_NS || o->maxn > 0 || (o->bag && opts_sharing(o) >= MANY))
+        return 1;
+    return fmax(length.positions / RUN_WORDS, 1);
+}
+
+/* Few ranks of long runs lose nothing by it, and are quicker; short runs lose a point, and so do
+ * eight ranks. */
+bool words_noise_once(const struct train_opts *o, struct row_length length)
+{
+    return opts_sharing(o) > 1 && few(o) && times_longer(o, length) >= LONG;
 }
 
 /* In a round each thread has trained a chunk. */
@@ -128,7 +139,7 @@ struct cadence words_cadence(const struct train_opts *o, struct row_length lengt
         c.fill = FILL_FEW;
         c.early = opts_sharing(o) > 2 ? EARLY_FEW : 0;
     }
-    if (times >= 2) { /* long enough for hot rows, and for a beginning that is not */
+    if (times >= LONG) { /* enough for hot rows, and for a beginning that is not */
         c.due = c.due > DUE_FEW ? c.due : DUE_FEW;
         c.early = 0;
     }
