@@ -26,7 +26,9 @@ enum {
     LATER_FEW = 4,  /* with three or four ranks */
     FILL_FEW = 6,   /* steps that messages wait beside the first, with few ranks */
     EARLY_FEW = 2,  /* at first rows are so much younger, with three or four ranks */
-    LEAST = 4,      /* learning rates */
+    LEAST = 4,      /* learning rates; */
+    LATER_TWO = 2,  /* on two ranks, of long runs, rows travel so many times later, */
+    LEAST_TWO = 3,  /* moved so many times as far, and are not asked for */
 };
 
 /* Beyond RUN_WORDS of them all, rows may be older and move further before they travel: what a rank
@@ -34,9 +36,11 @@ enum {
  * point at most by it, and save half of the bytes: docs/notes/consistency.md. CBOW on many ranks
  * would lose one or two. */
 #define RUN_WORDS 5e7
-#define OUT_EPOCHS 1.5       /* output rows travel at least once in so many */
-#define LONG 2               /* times as many */
-enum { FRESH_MOST = 16384 }; /* rounds, of which the store counts 65,536 */
+#define SWEEP_EPOCHS 1.5     /* all rows travel at least once in so many: else an epoch's end, where
+                                too few of them have, would gather the tables */
+#define LONG 2               /* times as many; */
+#define LONG_CBOW 4          /* of CBOW, until noise may count once */
+enum { ROUNDS_MOST = 32768 }; /* of which the store counts twice as many */
 
 /* Threads of a rank make its rows old, too: with two of them the same rule loses up to two points.
  * Other losses and n-grams were not measured with it. */
@@ -69,28 +73,38 @@ static double times_longer(const struct train_opts *o, struct row_length length)
 }
 
 /* Few ranks of long runs lose nothing by it, and are quicker; short runs lose a point, and so do
- * eight ranks. */
+ * eight ranks. CBOW loses half of one on four. */
 bool words_noise_once(const struct train_opts *o, struct row_length length)
 {
-    return opts_sharing(o) > 1 && few(o) && times_longer(o, length) >= LONG;
+    double times = times_longer(o, length);
+
+    if (opts_sharing(o) == 1 || !few(o))
+        return false;
+    return o->bag ? opts_sharing(o) == 2 && times >= LONG_CBOW : times >= LONG;
 }
 
-/* In a round each thread has trained a chunk. */
-static unsigned fresh_of(const struct train_opts *o, double times)
+/* So many times the usual rounds, as far as epochs allow. */
+static unsigned rounds_of(double usual, double times, struct row_length length)
+{
+    double rounds = fmin(times * usual, fmax(usual, SWEEP_EPOCHS * length.rounds));
+
+    return (unsigned)fmin(fmax(rounds, 1), ROUNDS_MOST);
+}
+
+/* How old a row may be that is read. In a round each thread has trained a chunk. */
+static unsigned fresh_of(const struct train_opts *o, double times, struct row_length length)
 {
     double sharing = opts_sharing(o), threads = ranks_threads(o->ranks, o->threads);
-    double rounds = times * (few(o) ? FRESH_FEW : FRESH / sharing / sharing) / threads;
 
-    return (unsigned)fmin(fmax(rounds, 1), FRESH_MOST);
+    return rounds_of((few(o) ? FRESH_FEW : FRESH / sharing / sharing) / threads, times, length);
 }
 
 /* The rounds in which all output rows travel. */
 static unsigned later_of(const struct train_opts *o, double times, struct row_length length)
 {
-    unsigned usual = (few(o) && opts_sharing(o) > 2 ? LATER_FEW : LATER) * fresh_of(o, 1);
-    double longer = times * usual;
+    unsigned later = few(o) && opts_sharing(o) > 2 ? LATER_FEW : LATER;
 
-    return (unsigned)fmin(longer, fmax(usual, OUT_EPOCHS * length.rounds));
+    return rounds_of(later * fresh_of(o, 1, length), times, length);
 }
 
 /* The s of folding (store/view.c). The less is left out of what ranks agree in, the faster they
@@ -127,14 +141,17 @@ struct cadence words_cadence(const struct train_opts *o, struct row_length lengt
     struct cadence c = {.due = due_of(o), .whole = words_whole(o), .folds = true,
                         .share = share_of(o)};
     double times = times_longer(o, length);
+    /* Of two ranks each has half of all rows at hand. */
+    bool apart = o->sync.policy == SHOAL_ASYNC && opts_sharing(o) == 2 &&
+                 words_noise_once(o, length);
 
-    c.sweep[IN] = fresh_of(o, times);
+    c.sweep[IN] = fresh_of(o, apart ? LATER_TWO * times : times, length);
     c.sweep[OUT] = later_of(o, times, length);
     if (o->loss == SHOAL_SOFTMAX) { /* every batch moves every row */
         c.sweep[IN] = c.sweep[OUT] = c.sweep[BIAS] = 2;
         return c;
     }
-    c.least = LEAST * (float)sqrt(times);
+    c.least = LEAST * (float)sqrt(times) * (apart ? LEAST_TWO : 1);
     if (o->sync.policy == SHOAL_ASYNC && few(o)) {
         c.fill = FILL_FEW;
         c.early = opts_sharing(o) > 2 ? EARLY_FEW : 0;
@@ -143,7 +160,7 @@ struct cadence words_cadence(const struct train_opts *o, struct row_length lengt
         c.due = c.due > DUE_FEW ? c.due : DUE_FEW;
         c.early = 0;
     }
-    if (o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED)
+    if ((o->sync.policy == SHOAL_ASYNC && !apart) || o->sync.policy == SHOAL_BOUNDED)
         c.fresh[IN] = c.sweep[IN];
     if (o->sync.policy == SHOAL_BOUNDED && o->sync.staleness < c.fresh[IN])
         c.fresh[IN] = o->sync.staleness; /* what is read is bounded, too */
