@@ -94,6 +94,13 @@ static void tell_news(const struct store *s, const struct shard *h, uint32_t row
     s->kernel->axpy(shard_row(h, h->news, row), -1, was, h->table->width);
 }
 
+static float share_of(const struct store *s, const struct shard *h, uint32_t place)
+{
+    bool rare = s->opts.rare > 0 && deal_row(&h->deal, s->rank, place) >= s->opts.rare;
+
+    return rare ? s->opts.share_rare : s->share;
+}
+
 /* Threads train on the row meanwhile: it is read once, and changed by a difference. */
 static void merge_live(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
                        const float *mine, const float *seen)
@@ -109,7 +116,7 @@ static void merge_live(struct store *s, struct shard *h, uint32_t place, uint32_
     }
     s->kernel->copy(s->was, home, stride);
     memcpy(s->fresh, s->was, bytes);
-    s->kernel->fold(s->fresh, mine, seen, h->table->width, s->share);
+    s->kernel->fold(s->fresh, mine, seen, h->table->width, share_of(s, h, place));
     tell_news(s, h, deal_row(&h->deal, s->rank, place), s->was, s->fresh);
     s->kernel->renew(home, s->was, s->fresh, stride);
 }
@@ -129,7 +136,7 @@ void shard_merge(struct store *s, struct shard *h, uint32_t place, uint32_t miss
     else if (missed == 0) /* but for what rounding left behind, which stays */
         row_add(h->table, home, mine, seen);
     else
-        row_merge(h->table, s->kernel, home, mine, seen, s->share);
+        row_merge(h->table, s->kernel, home, mine, seen, share_of(s, h, place));
 }
 
 static void merge(struct store *s, struct shard *h, unsigned from, uint32_t place,

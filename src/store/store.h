@@ -100,6 +100,8 @@ struct store_opts {
     unsigned fill;  /* steps, beside the first, that a message waits for more rows */
     float share;    /* of what the changes of two ranks have in common, left out of each when they
                      * are folded; 0: STORE_SHARE */
+    uint32_t rare;  /* not 0: rows from this on are rare, and so much of theirs is left out: */
+    float share_rare;
     unsigned apart; /* SHOAL_SYNC: so many rounds no row travels, then all meet, and all that
                      * was touched; 0: rows travel in each round */
     bool whole;  /* SHOAL_ASYNC, SHOAL_BOUNDED: every touched row travels in each round,

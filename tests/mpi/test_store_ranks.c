@@ -1027,6 +1027,27 @@ static void projection_protects(void)
     end_case(c, "parallel changes overlap, orthogonal ones are added");
 }
 
+/* Of what ranks agree in a half is left out of each, of rows from the third on nothing. */
+static void rare_rows_keep_more(enum shoal_sync policy, const char *name)
+{
+    struct store_opts o = {.policy = policy, .due = 1, .sweep = {4, 4, 4, 4}, .share = 0.5f,
+                           .rare = 2, .share_rare = 0};
+    struct table t;
+    struct store *s;
+
+    CHECK_OK(table_init(&t, "rows", 4, WIDTH));
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    for (size_t i = 0; i < 4; i++)
+        t.at[i * t.stride] += 1;
+    memset(store_touches(s, 0), 1, 4);
+    CHECK_OK(store_gather(s));
+    for (size_t i = 0; i < 4; i++)
+        CHECK(fabsf(t.at[i * t.stride] - (i < 2 ? 1 : (float)size)) < 1e-5f);
+    store_close(s);
+    table_fini(&t);
+    end_case(c, name);
+}
+
 int main(void)
 {
     if (comm_open(&c) != SHOAL_OK) {
@@ -1062,6 +1083,8 @@ int main(void)
     average_is_the_mean();
     apart_ranks_meet_after_their_rounds();
     projection_protects();
+    rare_rows_keep_more(SHOAL_ASYNC, "rare rows keep more of what ranks agree in");
+    rare_rows_keep_more(SHOAL_SYNC, "sync: rare rows keep more of what ranks agree in");
     if (rank == 0)
         printf("1..%u\n", cases);
     comm_close(c, true);

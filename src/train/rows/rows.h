@@ -96,6 +96,9 @@ struct row_run {
     size_t ntables;
     size_t needed[ROWS_TABLES]; /* blocks: rows of a block at most, about */
 
+    uint32_t rare;      /* of store_opts: the first rare row, */
+    float share_rare;   /* and what folding leaves out of such */
+
     bool blocks;       /* no replicas */
     size_t chunk;      /* positions of one */
     size_t stride;     /* see rows_chunk_range */

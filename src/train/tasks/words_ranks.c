@@ -128,6 +128,30 @@ static float share_of(const struct train_opts *o)
     return (float)fmin(SHARE + fmax(doublings, 0) / 16, SHARE_MOST);
 }
 
+/* What many ranks do to common rows between two exchanges overlaps, and overshoots if too much of
+ * it is kept. A word that all of them together meet but a few times in a round is another matter:
+ * keeping more of its rows gives 32 ranks of skip-gram two points. CBOW gains nothing; 16 ranks lose,
+ * and 64, which learn little either way. */
+enum { RARE_LEAST = 24, RARE_MOST = 48 }; /* ranks */
+#define RARE 4 /* times in a round */
+#define SHARE_RARE 0.1
+
+uint32_t words_rare(const struct train_opts *o, const shoal_vocab *vocab, float *share)
+{
+    unsigned sharing = opts_sharing(o);
+    double round = (double)words_chunk(o) * sharing, words = 0;
+    uint32_t size = (uint32_t)shoal_vocab_size(vocab), first = 0;
+
+    *share = (float)SHARE_RARE;
+    if (sharing < RARE_LEAST || sharing > RARE_MOST || o->bag || share_of(o) == 0 || o->maxn > 0)
+        return 0;
+    for (uint32_t i = 0; i < size; i++)
+        words += (double)shoal_vocab_count(vocab, i);
+    while (first < size && (double)shoal_vocab_count(vocab, first) * round >= RARE * words)
+        first++;
+    return first;
+}
+
 /* Every batch of an exact softmax moves every row. Servers cannot take all of them between two
  * batches unless they are waited for, and what stays behind makes replicas part. Where all ranks
  * own rows, each takes its share in time. */
