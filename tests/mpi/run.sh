@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs the programs test_NAME_ranks of built folders with 1, 2 and 4 ranks (test_run_ranks
-# with 16, too), each under the MPI library it was built with. TAP on standard output.
+# with 24, too), each under the MPI library it was built with. TAP on standard output.
 #
 #     tests/mpi/run.sh BUILD... [-- NAME...]
 #
@@ -185,7 +185,7 @@ for build in "${builds[@]}"; do
             continue
         fi
         counts='1 2 4'
-        [ "$name" != run ] || counts+=' 16'
+        [ "$name" != run ] || counts+=' 24'
         [ "$library" != none ] || counts=1
         for ranks in $counts; do
             run_cases "$program" "$library" "$ranks"

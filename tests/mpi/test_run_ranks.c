@@ -210,6 +210,21 @@ static void in_cbow_rows_of_many_ranks_travel_as_in_short_runs(void)
     CHECK(now.sweep[0] == was.sweep[0] && now.sweep[1] == was.sweep[1]);
 }
 
+static void in_skipgram_many_ranks_keep_more_of_rare_rows_in_short_runs(void)
+{
+    struct row_length usual = {.positions = 3e7, .rounds = 100}, nine = {4.5e8, 100};
+    struct train_opts o = opts_of(SHOAL_ASYNC);
+    struct cadence c = words_cadence(&o, usual);
+
+    CHECK(c.share_rare == 0);
+    o.bag = false;
+    c = words_cadence(&o, usual);
+    CHECK(c.share_rare > 0 && c.share_rare < c.share);
+    CHECK(words_cadence(&o, nine).share_rare == 0);
+    o.sync.policy = SHOAL_SYNC;
+    CHECK(words_cadence(&o, usual).share_rare == 0);
+}
+
 /* ---- working for long ---------------------------------------------------------------- */
 
 static bool dawdle(void *user, const struct shoal_report *report)
@@ -277,8 +292,9 @@ int main(void)
 {
     if (!begin_ranks())
         return 1;
-    if (size >= 16) {
+    if (size >= 24) {
         PASSES(in_cbow_rows_of_many_ranks_travel_as_in_short_runs);
+        PASSES(in_skipgram_many_ranks_keep_more_of_rare_rows_in_short_runs);
         return end_ranks();
     }
     make_corpus();

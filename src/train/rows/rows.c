@@ -209,8 +209,8 @@ static shoal_status open_store(struct run *r, const float *const *traffic)
     shoal_status st;
 
     so.hot = rows_workers(r->opts) > 1 && !r->opts->deterministic && !w->whole ? w->grain.hot : 0;
-    so.rare = w->rare;
-    so.share_rare = w->share_rare;
+    so.share_rare = cadence.share_rare;
+    so.rare = cadence.share_rare > 0 ? w->rare : 0;
     w->least = cadence.least;
     w->busy = so.oversubscribed = here * r->threads > pool_threads(0);
     if (here < comm_size(r->comm) && so.due < FAR_MOST)

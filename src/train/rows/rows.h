@@ -46,7 +46,7 @@ struct grain {
 struct cadence {
     unsigned due, sweep[ROWS_TABLES], fresh[ROWS_TABLES], early, fill;
     float least;
-    float share; /* see store_opts */
+    float share, share_rare; /* see store_opts; share_rare 0: none are rare */
     bool whole;
     bool folds; /* average:K folds what ranks learned apart; else their rows become means */
 };
@@ -96,9 +96,7 @@ struct row_run {
     size_t ntables;
     size_t needed[ROWS_TABLES]; /* blocks: rows of a block at most, about */
 
-    uint32_t rare;      /* of store_opts: the first rare row, */
-    float share_rare;   /* and what folding leaves out of such */
-
+    uint32_t rare;     /* the first row that is rare; 0: none is */
     bool blocks;       /* no replicas */
     size_t chunk;      /* positions of one */
     size_t stride;     /* see rows_chunk_range */

@@ -414,7 +414,7 @@ static shoal_status words_open(struct run *r)
     r->batch = r->rows->whole ? o->batch : 0;
     r->lr = r->planned.lr;
     r->at.best_loss = untrained_loss(o, shoal_vocab_size(vocab));
-    r->rows->rare = words_rare(o, vocab, &r->rows->share_rare);
+    r->rows->rare = words_rare(o, vocab);
     r->gathers = o->evals != NULL; /* the held-out loss of a replica is near enough */
     st = hold_out(r);
     if (st == SHOAL_OK)

@@ -88,8 +88,8 @@ struct cadence words_cadence(const struct train_opts *o, struct row_length lengt
 bool words_noise_once(const struct train_opts *o, struct row_length length);
 /* Whether a round's rows all travel, and are waited for. */
 bool words_whole(const struct train_opts *o);
-/* The first word that is rare, and what is left out of the rows of such (store_opts); 0: none. */
-uint32_t words_rare(const struct train_opts *o, const shoal_vocab *vocab, float *share);
+/* The first word that is rare among ranks (struct cadence, share_rare). */
+uint32_t words_rare(const struct train_opts *o, const shoal_vocab *vocab);
 /* Words of a chunk at most, and between polls of other ranks. */
 size_t words_chunk(const struct train_opts *o);
 size_t words_poll(const struct train_opts *o);

@@ -131,20 +131,24 @@ static float share_of(const struct train_opts *o)
 /* What many ranks do to common rows between two exchanges overlaps, and overshoots if too much of
  * it is kept. A word that all of them together meet but a few times in a round is another matter:
  * keeping more of its rows gives 32 ranks of skip-gram two points. CBOW gains nothing; 16 ranks lose,
- * and 64, which learn little either way. */
+ * and 64, which learn little either way; and so do long runs, whose rows wait longer. */
 enum { RARE_LEAST = 24, RARE_MOST = 48 }; /* ranks */
 #define RARE 4 /* times in a round */
 #define SHARE_RARE 0.1
 
-uint32_t words_rare(const struct train_opts *o, const shoal_vocab *vocab, float *share)
+static float share_rare_of(const struct train_opts *o, double times)
 {
     unsigned sharing = opts_sharing(o);
-    double round = (double)words_chunk(o) * sharing, words = 0;
+    bool some = sharing >= RARE_LEAST && sharing <= RARE_MOST && !o->bag && o->maxn == 0;
+
+    return some && times < LONG && share_of(o) > 0 ? (float)SHARE_RARE : 0;
+}
+
+uint32_t words_rare(const struct train_opts *o, const shoal_vocab *vocab)
+{
+    double round = (double)words_chunk(o) * opts_sharing(o), words = 0;
     uint32_t size = (uint32_t)shoal_vocab_size(vocab), first = 0;
 
-    *share = (float)SHARE_RARE;
-    if (sharing < RARE_LEAST || sharing > RARE_MOST || o->bag || share_of(o) == 0 || o->maxn > 0)
-        return 0;
     for (uint32_t i = 0; i < size; i++)
         words += (double)shoal_vocab_count(vocab, i);
     while (first < size && (double)shoal_vocab_count(vocab, first) * round >= RARE * words)
@@ -169,6 +173,7 @@ struct cadence words_cadence(const struct train_opts *o, struct row_length lengt
     bool apart = o->sync.policy == SHOAL_ASYNC && opts_sharing(o) == 2 &&
                  words_noise_once(o, length);
 
+    c.share_rare = share_rare_of(o, times);
     c.sweep[IN] = fresh_of(o, apart ? LATER_TWO * times : times, length);
     c.sweep[OUT] = later_of(o, times, length);
     if (o->loss == SHOAL_SOFTMAX) { /* every batch moves every row */
