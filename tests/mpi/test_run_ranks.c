@@ -182,6 +182,9 @@ static void rows_of_long_runs_travel_more_seldom(void)
     now = words_cadence(&o, epochs); /* in one and a half of them, if not sooner */
     for (unsigned t = 0; t < 2; t++)
         CHECK(now.sweep[t] >= was.sweep[t] && (now.sweep[t] == was.sweep[t] || now.sweep[t] <= 150));
+    o.servers = 2;
+    CHECK(size != 4 || words_cadence(&o, nine).fresh[0] > 0); /* two that own nothing ask */
+    o.servers = 0;
     o.sync.policy = SHOAL_SYNC;
     CHECK(words_cadence(&o, nine).sweep[0] == words_cadence(&o, usual).sweep[0]);
     CHECK(words_cadence(&o, nine).least == words_cadence(&o, usual).least);

@@ -169,8 +169,8 @@ struct cadence words_cadence(const struct train_opts *o, struct row_length lengt
     struct cadence c = {.due = due_of(o), .whole = words_whole(o), .folds = true,
                         .share = share_of(o)};
     double times = times_longer(o, length);
-    /* Of two ranks each has half of all rows at hand. */
-    bool apart = o->sync.policy == SHOAL_ASYNC && opts_sharing(o) == 2 &&
+    /* Of two ranks each owns a half of the rows, and has them at hand. */
+    bool apart = o->sync.policy == SHOAL_ASYNC && opts_sharing(o) == 2 && o->servers == 0 &&
                  words_noise_once(o, length);
 
     c.share_rare = share_rare_of(o, times);
